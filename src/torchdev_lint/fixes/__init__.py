@@ -1,0 +1,1 @@
+"""Text edits: applying them to a fixed point, writing files safely."""

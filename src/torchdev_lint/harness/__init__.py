@@ -1,0 +1,1 @@
+"""Running a program on a backend and telling whether a device error happens (needs torch)."""

@@ -1,0 +1,1 @@
+"""Bytes, encodings, newlines, which files to visit, suppression comments."""

@@ -1,0 +1,1 @@
+"""What PyTorch's API does to devices, as tables without control flow."""
