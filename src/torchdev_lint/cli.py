@@ -1,0 +1,63 @@
+"""The command line: picks the command, and turns what goes wrong into a line on stderr and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from torchdev_lint.config import ConfigError
+from torchdev_lint.source.discovery import DiscoveryError
+
+CLEAN = 0
+FINDINGS = 1
+FAILURE = 2
+INTERRUPTED = 130
+"""128 + SIGINT, as shells have it."""
+CLOSED_PIPE = 141
+"""128 + SIGPIPE."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line `argv` (default: that of the process); returns the exit code.
+
+    0: nothing left to report, 1: findings left, 2: bad usage or configuration, or an internal error.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # A finding must not be lost to a narrow locale.
+    try:
+        code = _dispatch(arguments)
+        sys.stdout.flush()
+    except (ConfigError, DiscoveryError) as error:
+        print(f"torchdev-lint: error: {error}", file=sys.stderr)
+        return FAILURE
+    except BrokenPipeError:
+        # Whoever read our output has gone; the interpreter must not try to flush the rest at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return CLOSED_PIPE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return code
+
+
+def _dispatch(arguments: list[str]) -> int:
+    command = arguments[0] if arguments else ""
+    if command == "version":
+        from torchdev_lint import __version__
+
+        print(f"torchdev-lint {__version__}")
+        return CLEAN
+    if command == "rule":
+        from torchdev_lint.cli_rule import explain
+
+        return explain(arguments[1:])
+    from torchdev_lint.cli_check import check
+    from torchdev_lint.cli_options import parse_check
+
+    return check(parse_check(arguments))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

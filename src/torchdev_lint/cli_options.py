@@ -1,0 +1,220 @@
+"""The flags of `check`, as Ruff has them, and what they make of a configuration."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from torchdev_lint import __version__
+from torchdev_lint.config import OUTPUT_FORMATS, Config, ConfigError, Selection
+from torchdev_lint.config_file import load_config_file, override
+from torchdev_lint.engine.settings import Settings
+from torchdev_lint.globs import anchored
+
+STDIN = "-"
+
+_DESCRIPTION = "Find, explain and repair PyTorch device mismatches."
+_EPILOG = """commands:
+  check [PATH ...]   check files (the default command)
+  rule CODE | --all  print the documentation of rules
+  version            print the version
+
+A path that is named like a command is reached as ./check.
+Exit codes: 0 nothing left to report, 1 findings left, 2 bad usage or configuration, or an internal error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The command line of `check`, parsed."""
+
+    paths: tuple[str, ...]
+    fix: bool
+    diff: bool
+    unsafe_fixes: bool | None
+    output_format: str | None
+    stdin_filename: str | None
+    exit_zero: bool
+    exit_non_zero_on_fix: bool
+    statistics: bool
+    show_files: bool
+    quiet: bool
+    verbose: bool
+    color: str
+    settings: Settings
+
+    @property
+    def reads_stdin(self) -> bool:
+        """Whether the source comes from standard input."""
+        return STDIN in self.paths
+
+
+def parse_check(arguments: Sequence[str]) -> Options:
+    """Parse the arguments of `check`. Raises `ConfigError`; bad usage exits with 2, as argparse does."""
+    parser = _parser()
+    given = parser.parse_intermixed_args(_without_command(arguments))
+    paths = tuple(given.paths) or (".",)
+    if STDIN in paths and len(paths) > 1:
+        parser.error("`-` (standard input) cannot be given together with other paths")
+    if given.stdin_filename is not None and STDIN not in paths:
+        parser.error("--stdin-filename needs `-` as the path")
+    return Options(
+        paths=paths,
+        fix=bool(given.fix),
+        diff=given.diff,
+        unsafe_fixes=given.unsafe_fixes,
+        output_format=given.output_format,
+        stdin_filename=given.stdin_filename,
+        exit_zero=given.exit_zero,
+        exit_non_zero_on_fix=given.exit_non_zero_on_fix,
+        statistics=given.statistics,
+        show_files=given.show_files,
+        quiet=given.quiet,
+        verbose=given.verbose,
+        color=given.color,
+        settings=_settings(given),
+    )
+
+
+def _without_command(arguments: Sequence[str]) -> list[str]:
+    """The arguments less a leading `check`, which global flags without a value may come before."""
+    for index, argument in enumerate(arguments):
+        if argument == "check":
+            return [*arguments[:index], *arguments[index + 1 :]]
+        if argument not in ("-q", "--quiet", "-v", "--verbose", "--isolated"):
+            break
+    return list(arguments)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="torchdev-lint",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "paths", nargs="*", metavar="PATH", help="files and directories, or - for standard input (default: .)"
+    )
+    parser.add_argument("-V", "--version", action="version", version=f"torchdev-lint {__version__}")
+
+    fixes = parser.add_argument_group("fixes")
+    _pair(fixes, "fix", "apply fixes")
+    _pair(fixes, "unsafe-fixes", "count and apply fixes that may change behaviour, too")
+    fixes.add_argument(
+        "--diff", action="store_true", help="print what --fix would change, and change nothing"
+    )
+
+    rules = parser.add_argument_group("rules")
+    codes: Any = {"action": "append", "metavar": "CODES", "type": _comma_list}
+    rules.add_argument("--select", **codes, help="rules to turn on: codes or their prefixes, or ALL")
+    rules.add_argument("--extend-select", **codes, help="rules to turn on besides those that are selected")
+    rules.add_argument("--ignore", **codes, help="rules to turn off")
+    rules.add_argument(
+        "--per-file-ignores",
+        action="append",
+        metavar="PATTERN:CODE",
+        type=_comma_list,
+        help="rules to turn off by file",
+    )
+
+    files = parser.add_argument_group("files")
+    patterns: Any = {"action": "append", "metavar": "PATTERNS", "type": _comma_list}
+    files.add_argument(
+        "--exclude", **patterns, help="paths to leave out, instead of those of the configuration"
+    )
+    files.add_argument("--extend-exclude", **patterns, help="more paths to leave out")
+    _pair(files, "force-exclude", "leave excluded paths out even when they are given")
+    _pair(files, "respect-gitignore", "leave out what .gitignore files name")
+    files.add_argument(
+        "--stdin-filename", metavar="PATH", help="the name of what is read from standard input"
+    )
+    files.add_argument("--show-files", action="store_true", help="print the files that would be checked")
+
+    output = parser.add_argument_group("output")
+    output.add_argument(
+        "--output-format", choices=OUTPUT_FORMATS, help="how findings are printed (default: full)"
+    )
+    output.add_argument("--statistics", action="store_true", help="print how often each rule was broken")
+    output.add_argument(
+        "--color", choices=("auto", "always", "never"), default="auto", help="colour the output"
+    )
+    output.add_argument("-q", "--quiet", action="store_true", help="print findings and nothing else")
+    output.add_argument("-v", "--verbose", action="store_true", help="say on stderr what is done")
+    output.add_argument(
+        "-e", "--exit-zero", action="store_true", help="exit with 0 even if there are findings"
+    )
+    output.add_argument(
+        "--exit-non-zero-on-fix", action="store_true", help="exit with 1 if something was fixed"
+    )
+
+    general = parser.add_argument_group("configuration")
+    general.add_argument(
+        "--config", action="append", metavar="PATH|KEY=VALUE", default=[], help="a TOML file or setting"
+    )
+    general.add_argument("--isolated", action="store_true", help="read no pyproject.toml")
+    general.add_argument("-n", "--no-cache", action="store_true", help="accepted; nothing is cached")
+    return parser
+
+
+def _pair(group: Any, name: str, text: str) -> None:
+    """A flag and its opposite; None when neither is given, and the last one wins."""
+    group.add_argument(f"--{name}", action=argparse.BooleanOptionalAction, default=None, help=text)
+
+
+def _comma_list(value: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in value.split(",") if part.strip())
+
+
+def _joined(lists: Sequence[tuple[str, ...]] | None) -> tuple[str, ...] | None:
+    return None if lists is None else tuple(item for items in lists for item in items)
+
+
+def _settings(given: argparse.Namespace) -> Settings:
+    files = [value for value in given.config if os.path.isfile(value) or "=" not in value]
+    inline = [value for value in given.config if value not in files]
+    if len(files) > 1:
+        raise ConfigError("--config: only one configuration file can be given")
+    if files and given.isolated:
+        raise ConfigError("--config: a configuration file cannot be given together with --isolated")
+    root = os.getcwd()
+    fixed = load_config_file(files[0], root) if files else Config(root=root) if given.isolated else None
+    changes = _changes(given, root)
+
+    def overlay(config: Config) -> Config:
+        for assignment in inline:
+            config = override(config, assignment)
+        more = tuple(anchored(pattern, root) for pattern in _joined(given.extend_exclude) or ())
+        return replace(config, extend_exclude=(*config.extend_exclude, *more), **changes)
+
+    return Settings(fixed, overlay)
+
+
+def _changes(given: argparse.Namespace, root: str) -> dict[str, Any]:
+    """The fields of a configuration that flags replace."""
+    changes: dict[str, Any] = {
+        "command_line": Selection(
+            _joined(given.select), _joined(given.extend_select) or (), _joined(given.ignore) or ()
+        )
+    }
+    for name in ("force_exclude", "respect_gitignore", "unsafe_fixes", "output_format"):
+        value = getattr(given, name)
+        if value is not None:
+            changes[name] = value
+    exclude = _joined(given.exclude)
+    if exclude is not None:
+        changes["exclude"] = tuple(anchored(pattern, root) for pattern in exclude)
+    ignores = _joined(given.per_file_ignores)
+    if ignores is not None:
+        changes["per_file_ignores"] = tuple(_per_file_ignore(pair, root) for pair in ignores)
+    return changes
+
+
+def _per_file_ignore(pair: str, root: str) -> tuple[str, tuple[str, ...]]:
+    pattern, colon, code = pair.rpartition(":")
+    if not colon or not pattern or not code:
+        raise ConfigError(f"--per-file-ignores: expected PATTERN:CODE, not {pair!r}")
+    return anchored(pattern, root), (code,)

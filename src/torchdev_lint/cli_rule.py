@@ -1,0 +1,77 @@
+"""`torchdev-lint rule`: prints the documentation of rules."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from torchdev_lint.config import ConfigError, did_you_mean
+from torchdev_lint.diagnostics import Applicability
+from torchdev_lint.rules.base import Rule
+from torchdev_lint.rules.registry import all_rules
+
+
+def explain(arguments: Sequence[str]) -> int:
+    """Print what `arguments` ask for; returns the exit code. Raises `ConfigError` for an unknown rule."""
+    parser = argparse.ArgumentParser(
+        prog="torchdev-lint rule", description="Print the documentation of a rule.", allow_abbrev=False
+    )
+    parser.add_argument("rule", nargs="?", metavar="CODE", help="the code or the name of a rule")
+    parser.add_argument("--all", action="store_true", help="every rule")
+    parser.add_argument("--output-format", choices=("text", "json"), default="text")
+    given = parser.parse_args(arguments)
+    if bool(given.rule) == given.all:
+        parser.error("give either the code of a rule or --all")
+    rules = all_rules() if given.all else (_find(given.rule),)
+    if given.output_format == "json":
+        facts = [_facts(rule) for rule in rules]
+        print(json.dumps(facts if given.all else facts[0], indent=2))
+    else:
+        print("\n\n".join(_text(rule) for rule in rules))
+    return 0
+
+
+def _find(wanted: str) -> type[Rule]:
+    rules = all_rules()
+    for rule in rules:
+        if wanted in (rule.code, rule.name) or wanted.upper() == rule.code:
+            return rule
+    known = [word for rule in rules for word in (rule.code, rule.name)]
+    raise ConfigError(f"unknown rule {wanted!r}{did_you_mean(wanted, known)}")
+
+
+def _text(rule: type[Rule]) -> str:
+    lines = [f"# {rule.name} ({rule.code})", "", f"{rule.summary().capitalize()}.", ""]
+    lines += [_availability(rule), ""]
+    for heading, text in rule.sections().items():
+        lines += [f"## {heading}", "", text, ""]
+    return "\n".join(lines).rstrip()
+
+
+def _availability(rule: type[Rule]) -> str:
+    match rule.fix_applicability:
+        case Applicability.SAFE:
+            fix = "A safe fix is sometimes available."
+        case Applicability.UNSAFE:
+            fix = "An unsafe fix is sometimes available."
+        case Applicability.DISPLAY_ONLY:
+            fix = "A fix is sometimes shown, but never applied."
+        case None:
+            fix = "There is no fix."
+    return fix if rule.default else f"{fix} The rule is off unless it is selected."
+
+
+def _facts(rule: type[Rule]) -> dict[str, Any]:
+    return {
+        "name": rule.name,
+        "code": rule.code,
+        "linter": "torchdev-lint",
+        "summary": rule.summary(),
+        "fix": _availability(rule),
+        "fix_availability": "Sometimes" if rule.fix_applicability else "None",
+        "explanation": rule.documentation(),
+        "default": rule.default,
+        "preview": False,
+    }

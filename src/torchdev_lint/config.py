@@ -1,0 +1,166 @@
+"""What a user can set, as plain data, and which rules that selects.
+
+Sits at the bottom beside `diagnostics`: it knows rule codes only as strings.
+`config_file` reads it from TOML.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from torchdev_lint.globs import path_matches
+
+ALL = "ALL"
+"""The selector that stands for every rule."""
+
+SYNTAX_ERROR = "TDV999"
+"""The code for a file that cannot be read, decoded or parsed: on unless it is ignored by this very code."""
+
+OUTPUT_FORMATS = ("full", "concise", "json")
+
+DEFAULT_EXCLUDE = (
+    ".bzr",
+    ".direnv",
+    ".eggs",
+    ".git",
+    ".git-rewrite",
+    ".hg",
+    ".ipynb_checkpoints",
+    ".mypy_cache",
+    ".nox",
+    ".pants.d",
+    ".pyenv",
+    ".pytest_cache",
+    ".pytype",
+    ".ruff_cache",
+    ".svn",
+    ".tox",
+    ".venv",
+    ".vscode",
+    "__pycache__",
+    "__pypackages__",
+    "_build",
+    "buck-out",
+    "build",
+    "dist",
+    "node_modules",
+    "site-packages",
+    "venv",
+)
+"""Names of directories that are not visited; the list of Ruff, and `__pycache__`."""
+
+
+class ConfigError(Exception):
+    """A configuration or command line that cannot be used; the message is one line for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """One layer of rule selectors: prefixes of codes, or `ALL`.
+
+    `select` is None where the layer does not say which rules are on; otherwise the layer starts afresh.
+    """
+
+    select: tuple[str, ...] | None = None
+    extend_select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+
+    def selectors(self) -> tuple[str, ...]:
+        """Every selector of the layer."""
+        return (*(self.select or ()), *self.extend_select, *self.ignore)
+
+    def decide(self, code: str) -> bool | None:
+        """Whether the layer turns `code` on (True), off (False) or leaves it (None).
+
+        The longest selector wins; where two are equally long, the one to ignore.
+        """
+        on = _specificity(code, (*(self.select or ()), *self.extend_select))
+        off = _specificity(code, self.ignore)
+        if on < 0 and off < 0:
+            return None if self.select is None else False
+        return on > off
+
+
+def _specificity(code: str, selectors: Iterable[str]) -> int:
+    """The length of the longest selector that covers `code`; 0 for `ALL`, -1 for none."""
+    lengths = [0 if selector == ALL else len(selector) for selector in selectors if covers(selector, code)]
+    return max(lengths, default=-1)
+
+
+def covers(selector: str, code: str) -> bool:
+    """Whether a rule selector stands for `code`."""
+    return selector == ALL or (selector != "" and code.startswith(selector))
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Settings of a run for the files below `root`; hashable."""
+
+    root: str = "."
+    """The directory that the patterns are relative to."""
+    select: tuple[str, ...] | None = None
+    extend_select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    command_line: Selection = Selection()
+    """Selectors of the command line, which go over those of the file."""
+    off_by_default: frozenset[str] = frozenset()
+    """Codes of the rules that have to be asked for; filled in by the loader, which knows the rules."""
+    per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    tensor_constructors: tuple[str, ...] = ()
+    """More functions known to return CPU tensors, by bare or dotted name."""
+    exclude: tuple[str, ...] = DEFAULT_EXCLUDE
+    extend_exclude: tuple[str, ...] = ()
+    force_exclude: bool = False
+    respect_gitignore: bool = True
+    unsafe_fixes: bool = False
+    output_format: str = "full"
+
+    def selectors(self) -> tuple[str, ...]:
+        """Every rule selector that is used anywhere."""
+        per_file = (code for _, codes in self.per_file_ignores for code in codes)
+        return (*self._file_layer().selectors(), *self.command_line.selectors(), *per_file)
+
+    def selects(self, code: str, path: str) -> bool:
+        """Whether the rule `code` is on for the file `path`."""
+        if not self._enabled(code):
+            return False
+        return not any(
+            covers(selector, code)
+            for pattern, codes in self.per_file_ignores
+            if path_matches(path, pattern, self.root)
+            for selector in codes
+        )
+
+    def _file_layer(self) -> Selection:
+        return Selection(self.select, self.extend_select, self.ignore)
+
+    def _enabled(self, code: str) -> bool:
+        file, over = self._file_layer(), self.command_line
+        if code == SYNTAX_ERROR:
+            # Silence about a file that was not understood would read as "nothing wrong".
+            return code not in file.ignore and code not in over.ignore
+        if over.select is not None:
+            return bool(over.decide(code))
+        decision = over.decide(code)
+        if decision is None:
+            decision = file.decide(code)
+        return code not in self.off_by_default if decision is None else decision
+
+
+def check_selectors(config: Config, codes: Iterable[str]) -> None:
+    """Raise `ConfigError` for the first selector that stands for none of `codes`."""
+    known = [*codes, SYNTAX_ERROR]
+    for selector in config.selectors():
+        if not any(covers(selector, code) for code in known):
+            raise ConfigError(f"unknown rule selector {selector!r}{did_you_mean(selector, known)}")
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """`; did you mean 'near'?`, or nothing when no known word is near."""
+    import difflib  # Only needed once something is wrong.
+
+    near = difflib.get_close_matches(word, list(known), n=1)
+    upper = difflib.get_close_matches(word.upper(), list(known), n=1)
+    found = near or upper
+    return f"; did you mean {found[0]!r}?" if found else ""

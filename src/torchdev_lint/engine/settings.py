@@ -1,0 +1,62 @@
+"""The configuration for each directory of a run: the nearest pyproject.toml, under the command line."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+
+from torchdev_lint.config import Config, check_selectors
+from torchdev_lint.config_file import find_config
+from torchdev_lint.rules.registry import all_rules
+from torchdev_lint.source.discovery import FileRules
+
+
+class Settings:
+    """Looks up configurations, each directory once.
+
+    `fixed` is used everywhere in place of any pyproject.toml; `overlay` puts the command line on top of what
+    is found. Every lookup may raise `ConfigError`.
+    """
+
+    def __init__(
+        self,
+        fixed: Config | None = None,
+        overlay: Callable[[Config], Config] = lambda config: config,
+    ) -> None:
+        self._fixed = fixed
+        self._overlay = overlay
+        self._by_directory: dict[str, Config] = {}
+        self._finished: dict[Config, Config] = {}
+
+    def for_directory(self, directory: str) -> Config:
+        """The configuration for the files in `directory`."""
+        if self._fixed is not None:
+            return self._finish(self._fixed)
+        key = os.path.abspath(directory)
+        if key not in self._by_directory:
+            self._by_directory[key] = self._finish(find_config(key) or Config(root=os.getcwd()))
+        return self._by_directory[key]
+
+    def for_file(self, path: str) -> Config:
+        """The configuration for the file `path`, which need not exist."""
+        return self.for_directory(os.path.dirname(path) or ".")
+
+    def file_rules(self, directory: str) -> FileRules:
+        """What is left out in `directory`."""
+        config = self.for_directory(directory)
+        return FileRules(
+            config.root,
+            (*config.exclude, *config.extend_exclude),
+            config.respect_gitignore,
+            config.force_exclude,
+        )
+
+    def _finish(self, config: Config) -> Config:
+        if config not in self._finished:
+            rules = all_rules()
+            off = frozenset(rule.code for rule in rules if not rule.default)
+            finished = replace(self._overlay(config), off_by_default=off)
+            check_selectors(finished, [rule.code for rule in rules])
+            self._finished[config] = finished
+        return self._finished[config]

@@ -1,0 +1,60 @@
+"""Replaces a file's content at once or not at all."""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+
+
+class WriteError(Exception):
+    """A file that was not replaced and is as it was; the message is one line, without the path."""
+
+
+def replace_content(path: str, data: bytes, expected: bytes) -> None:
+    """Replace the content `expected` of the file at `path` by `data`, whole. Raises `WriteError`.
+
+    Keeps mode and, where allowed, owner. A symbolic link stays one: its target is replaced.
+    """
+    import tempfile  # Drags in random and shutil; most runs write nothing.
+
+    target = os.path.realpath(path)
+    try:
+        before = os.stat(target)
+        _refuse_if_changed(target, expected)
+        if not os.access(target, os.W_OK):
+            # Replacing would need only the directory's permission; a read-only file is read-only for a reason.
+            raise WriteError("not written: the file is read-only")
+        descriptor, temporary = tempfile.mkstemp(
+            prefix=f".{os.path.basename(target)}.", suffix=".tmp", dir=os.path.dirname(target)
+        )
+    except OSError as error:
+        raise WriteError(f"not written: {error.strerror}") from None
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        _like(temporary, before)
+        _refuse_if_changed(target, expected)
+        os.replace(temporary, target)
+    except BaseException as error:
+        with suppress(OSError):
+            os.unlink(temporary)
+        if isinstance(error, OSError):
+            raise WriteError(f"not written: {error.strerror}") from None
+        raise
+
+
+def _refuse_if_changed(target: str, expected: bytes) -> None:
+    with open(target, "rb") as file:
+        if file.read() != expected:
+            raise WriteError("not written: the file was changed while it was checked")
+
+
+def _like(temporary: str, before: os.stat_result) -> None:
+    """Give the new file the owner and mode of the old one; the owner first, since that clears set-id bits."""
+    if hasattr(os, "chown"):
+        with suppress(OSError):
+            os.chown(temporary, before.st_uid, before.st_gid)
+    os.chmod(temporary, stat.S_IMODE(before.st_mode))

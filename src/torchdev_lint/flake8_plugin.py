@@ -1,0 +1,92 @@
+"""The flake8 face: `flake8 --select TDV` finds what the command line finds, at the same places.
+
+`# noqa` is flake8's own business; `# torchdev: ignore[...]` it does not know, so that is done here.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from torchdev_lint import __version__
+
+if TYPE_CHECKING:
+    import argparse
+
+    from torchdev_lint.diagnostics import Diagnostic
+    from torchdev_lint.engine.settings import Settings
+
+STDIN_NAMES = ("-", "stdin")
+
+
+class Plugin:
+    """Made by flake8 once per file, with the arguments that it finds by name."""
+
+    name = "torchdev-lint"
+    version = __version__
+
+    tensor_constructors: ClassVar[tuple[str, ...]] = ()
+    """From `--tdv-tensor-constructors`; goes over the configuration's when it is not empty."""
+    _settings: ClassVar[Settings | None] = None
+
+    def __init__(self, tree: ast.AST, filename: str = "-", lines: Sequence[str] = ()) -> None:
+        # flake8 runs every plugin on every file, whatever was selected: nothing is done before `run`.
+        self.filename = filename
+        self.lines = lines
+
+    @staticmethod
+    def add_options(option_manager: Any) -> None:
+        """Declare our options; rules that are off by default join flake8's default ignores."""
+        from torchdev_lint.rules.registry import all_rules
+
+        option_manager.add_option(
+            "--tdv-tensor-constructors",
+            default="",
+            parse_from_config=True,
+            comma_separated_list=True,
+            metavar="names",
+            help="Functions known to return CPU tensors, instead of those named in pyproject.toml.",
+        )
+        option_manager.extend_default_ignore([rule.code for rule in all_rules() if not rule.default])
+
+    @classmethod
+    def parse_options(cls, options: argparse.Namespace) -> None:
+        """Take over flake8's options."""
+        cls.tensor_constructors = tuple(options.tdv_tensor_constructors)
+        cls._settings = None
+
+    def run(self) -> Iterator[tuple[int, int, str, type[Plugin]]]:
+        """Yield row (1-based), column (0-based), `CODE message` and this class, for each finding."""
+        # The configuration may name constructors, which widens the search; only then is it worth more.
+        if not any("torch" in line for line in self.lines) and not self._config().tensor_constructors:
+            return
+        for one in self._diagnostics():
+            yield one.range.start.row, one.range.start.column - 1, f"{one.code} {one.message}", type(self)
+
+    def _config(self) -> Any:
+        from torchdev_lint.engine.settings import Settings
+
+        cls = type(self)
+        if cls._settings is None:
+            cls._settings = Settings()
+        config = cls._settings.for_file("" if self.filename in STDIN_NAMES else self.filename)
+        # What is off by default is flake8's to filter: `--extend-select` must find it.
+        config = replace(config, off_by_default=frozenset())
+        if cls.tensor_constructors:
+            config = replace(config, tensor_constructors=cls.tensor_constructors)
+        return config
+
+    def _diagnostics(self) -> list[Diagnostic]:
+        from torchdev_lint.engine.prefilter import may_matter
+        from torchdev_lint.source.suppression import Suppressions
+
+        text = "".join(self.lines)
+        config = self._config()
+        if not may_matter(text.encode("utf-8", "surrogatepass"), config):
+            return []
+        from torchdev_lint.engine.check import check_source
+
+        found = check_source(text, self.filename, config)
+        return Suppressions.of(text, noqa=False).keep(found) if found else []

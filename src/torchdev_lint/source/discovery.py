@@ -1,0 +1,128 @@
+"""Which files a run visits: the paths that were given, walked, less what is excluded."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from torchdev_lint.globs import any_matches
+from torchdev_lint.source.gitignore import GitIgnore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SUFFIXES = (".py", ".pyi")
+
+
+class DiscoveryError(Exception):
+    """A given path cannot be visited; the message is one line that names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileRules:
+    """What is left out below the directory `root`, which the patterns are relative to."""
+
+    root: str
+    exclude: tuple[str, ...] = ()
+    respect_gitignore: bool = True
+    force_exclude: bool = False
+
+    def excludes(self, path: str) -> bool:
+        """Whether a pattern matches `path` itself."""
+        return any_matches(path, self.exclude, self.root)
+
+    def excludes_within(self, path: str) -> bool:
+        """Whether a pattern matches `path` or a directory that holds it, up to `root`."""
+        current, root = os.path.abspath(path), os.path.abspath(self.root)
+        while True:
+            if self.excludes(current):
+                return True
+            parent = os.path.dirname(current)
+            if current == root or parent == current:
+                return False
+            current = parent
+
+
+@dataclass(frozen=True, slots=True)
+class Discovered:
+    """`files` in the order of the report; `problems` names directories that could not be read."""
+
+    files: tuple[str, ...]
+    problems: tuple[str, ...]
+
+
+def discover(paths: Sequence[str], rules_for: Callable[[str], FileRules]) -> Discovered:
+    """The files to visit, sorted, each once.
+
+    A file is taken whatever its name and the patterns (but for `force_exclude`), a directory is walked for
+    Python files. `rules_for` gives the rules that hold in a directory. Symbolic links to directories are
+    followed only when given. Raises `DiscoveryError` for a path that does not exist.
+    """
+    walk = _Walk(rules_for)
+    for path in paths:
+        if os.path.isdir(path):
+            rules = rules_for(path)
+            if not (rules.force_exclude and rules.excludes_within(path)):
+                walk.enter(path)
+        elif os.path.exists(path):
+            rules = rules_for(os.path.dirname(path) or ".")
+            if not (rules.force_exclude and rules.excludes_within(path)):
+                walk.files.append(os.path.normpath(path))
+        else:
+            raise DiscoveryError(f"{path}: no such file or directory")
+    return Discovered(tuple(_unique(walk.files)), tuple(walk.problems))
+
+
+@dataclass(slots=True)
+class _Walk:
+    rules_for: Callable[[str], FileRules]
+    files: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    def enter(self, directory: str) -> None:
+        pending = [(os.path.normpath(directory), GitIgnore.above(directory))]
+        while pending:
+            current, ignored = pending.pop()
+            rules = self.rules_for(current)
+            try:
+                with os.scandir(current) as entries:
+                    listing = sorted(entries, key=lambda entry: entry.name)
+            except OSError as error:
+                self.problems.append(f"{current}: cannot be read: {error.strerror}")
+                continue
+            if rules.respect_gitignore and any(entry.name == ".gitignore" for entry in listing):
+                ignored = ignored.inside(current)
+            for entry in listing:
+                path = entry.name if current == "." else os.path.join(current, entry.name)
+                is_directory = entry.is_dir(follow_symlinks=False)
+                if not is_directory and not (entry.name.endswith(SUFFIXES) and _is_file(entry)):
+                    continue
+                if rules.excludes(path):
+                    continue
+                if rules.respect_gitignore and ignored.covers(path, is_directory=is_directory):
+                    continue
+                if is_directory:
+                    pending.append((path, ignored))
+                else:
+                    self.files.append(path)
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    """Whether a regular file is there; an editor's lock is often a link to nowhere."""
+    try:
+        return entry.is_file()
+    except OSError:
+        return False
+
+
+def _unique(files: Iterable[str]) -> list[str]:
+    """Sorted, one name per file: the real one rather than a link to it, else the first."""
+    by_target: dict[str, str] = {}
+    for path in sorted(set(files)):
+        target = os.path.realpath(path)
+        known = by_target.get(target)
+        if known is None or (os.path.islink(known) and not os.path.islink(path)):
+            by_target[target] = path
+    return sorted(by_target.values())

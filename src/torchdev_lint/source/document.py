@@ -1,0 +1,90 @@
+"""A source file: from bytes to text and back without losing its encoding, byte order mark or newlines."""
+
+from __future__ import annotations
+
+import re
+from codecs import BOM_UTF8
+from dataclasses import dataclass, field
+
+from torchdev_lint.diagnostics import Position
+from torchdev_lint.source.lines import LineIndex
+
+_COOKIE = re.compile(rb"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+_NO_CODE = re.compile(rb"[ \t\f]*(#.*)?\Z", re.DOTALL)
+_HEAD = re.compile(rb"\r\n|\n|\r")
+
+
+class SourceError(Exception):
+    """Bytes that cannot be read as Python source; the message is one line, without the path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The decoded source of one file."""
+
+    path: str
+    text: str
+    """Decoded, without a byte order mark, newlines as in the file."""
+    encoding: str = "utf-8"
+    bom: bool = False
+    newline: str = "\n"
+    """The line end that most lines have: "\\n", "\\r\\n" or "\\r"."""
+    _lines: list[LineIndex] = field(default_factory=list, repr=False, compare=False)
+
+    @classmethod
+    def from_bytes(cls, data: bytes, path: str) -> Document:
+        """Decode as Python does (byte order mark, PEP 263 cookie, else UTF-8). Raises `SourceError`."""
+        bom = data.startswith(BOM_UTF8)
+        body = data[len(BOM_UTF8) :] if bom else data
+        encoding = _cookie(body) or "utf-8"
+        if bom and encoding.lower().replace("_", "-") not in ("utf-8", "utf8", "utf-8-sig"):
+            raise SourceError(f"encoding cookie {encoding!r} contradicts the UTF-8 byte order mark")
+        try:
+            text = body.decode(encoding)
+        except UnicodeDecodeError as error:
+            raise SourceError(f"not valid {encoding} at byte {error.start + len(data) - len(body)}") from None
+        except (LookupError, UnicodeError):
+            raise SourceError(f"unknown encoding {encoding!r}") from None
+        if "\0" in text:
+            raise SourceError("source contains null bytes")
+        return cls(path, text, encoding, bom, dominant_newline(text))
+
+    def encode(self, text: str) -> bytes:
+        """`text` in the file's encoding, with its byte order mark. Raises `SourceError`."""
+        try:
+            return (BOM_UTF8 if self.bom else b"") + text.encode(self.encoding)
+        except UnicodeEncodeError as error:
+            raise SourceError(f"{error.object[error.start]!r} cannot be written in {self.encoding}") from None
+
+    @property
+    def lines(self) -> LineIndex:
+        """The rows of the text."""
+        if not self._lines:
+            self._lines.append(LineIndex(self.text))
+        return self._lines[0]
+
+    def position(self, offset: int) -> Position:
+        """The position of `offset` (0-based, code points). Raises `ValueError` outside the text."""
+        return self.lines.position(offset)
+
+    def offset(self, position: Position) -> int:
+        """The offset of `position`. Raises `ValueError` outside the text."""
+        return self.lines.offset(position)
+
+
+def dominant_newline(text: str) -> str:
+    """The line end that most lines of `text` have; "\\n" where there is none."""
+    crlf = text.count("\r\n")
+    counts = {"\n": text.count("\n") - crlf, "\r\n": crlf, "\r": text.count("\r") - crlf}
+    return max(counts, key=counts.__getitem__)
+
+
+def _cookie(body: bytes) -> str | None:
+    """The encoding that one of the first two lines declares, the second only below a line without code."""
+    for line in _HEAD.split(body[:4096], maxsplit=2)[:2]:
+        match = _COOKIE.match(line)
+        if match:
+            return match.group(1).decode("ascii", "replace")
+        if not _NO_CODE.match(line):
+            return None
+    return None
