@@ -1,1 +1,10 @@
-"""Running a program on a backend and telling whether a device error happens (needs torch)."""
+"""Runs programs on the CPU, on a simulated accelerator or on a real GPU, and says whether a device error happens.
+
+This half needs torch (extra `harness`) in the *child* processes only: importing this package imports nothing
+but the standard library. It never imports the static half of the project.
+"""
+
+from torchdev_lint.harness.run import run_program
+from torchdev_lint.harness.verdict import Frame, Kind, Verdict
+
+__all__ = ["Frame", "Kind", "Verdict", "run_program"]
