@@ -24,6 +24,8 @@ _NEXT = re.compile(
     """,
     re.VERBOSE,
 )
+_MAX_NESTING = 100
+"""Python allows 150 f-strings inside each other; text that is not Python must not exhaust the stack."""
 _IN_FIELD = re.compile(r"""\#[^\r\n]*|[rRbBuUfFtT]{0,3}(?:"{3}|'{3}|"|')|[(\[{]|[)\]}]|!=|:""")
 
 
@@ -99,7 +101,7 @@ def find_comments(text: str) -> Comments:
     return Comments(tuple(comments), _joined_rows(lines, spans), tuple(logical_ends))
 
 
-def _string_end(text: str, start: int, quote: str, *, formatted: bool) -> int:
+def _string_end(text: str, start: int, quote: str, *, formatted: bool, nesting: int = 0) -> int:
     """The offset behind the string whose body begins at `start`; the line's or text's end if it is open."""
     stops = re.compile(
         (r"\\(?:\r\n|.)|\{\{?|" if formatted else r"\\(?:\r\n|.)|") + re.escape(quote) + r"|[\r\n]", re.DOTALL
@@ -109,14 +111,14 @@ def _string_end(text: str, start: int, quote: str, *, formatted: bool) -> int:
         found, position = match.group(), match.end()
         if found == quote:
             return position
-        if found == "{":
-            position = _field_end(text, position, quote)
+        if found == "{" and nesting < _MAX_NESTING:
+            position = _field_end(text, position, quote, nesting + 1)
         elif found in "\r\n" and len(quote) == 1:
             return match.start()
     return len(text)
 
 
-def _field_end(text: str, start: int, quote: str) -> int:
+def _field_end(text: str, start: int, quote: str, nesting: int) -> int:
     """The offset behind the `}` of a replacement field; that of the line's end if there is none before it."""
     depth = 0
     position = start
@@ -134,16 +136,17 @@ def _field_end(text: str, start: int, quote: str) -> int:
         elif found in (")", "]", "}"):
             depth = max(0, depth - 1)
         elif found == ":" and depth == 0:
-            return _spec_end(text, position, quote)
+            return _spec_end(text, position, quote, nesting)
         elif found.endswith(('"', "'")):
             nested = found.lstrip("rRbBuUfFtT")
             if nested == quote and match.start() >= limit:
                 return match.start()
-            position = _string_end(text, position, nested, formatted=any(c in "fFtT" for c in found))
+            formatted = any(letter in "fFtT" for letter in found)
+            position = _string_end(text, position, nested, formatted=formatted, nesting=nesting)
     return limit
 
 
-def _spec_end(text: str, start: int, quote: str) -> int:
+def _spec_end(text: str, start: int, quote: str, nesting: int) -> int:
     """The offset behind the `}` of a format specification that begins at `start`."""
     position = start
     stops = re.compile(r"[{}]|" + re.escape(quote) + (r"|[\r\n]" if len(quote) == 1 else ""))
@@ -151,9 +154,9 @@ def _spec_end(text: str, start: int, quote: str) -> int:
         found, position = match.group(), match.end()
         if found == "}":
             return position
-        if found != "{":
+        if found != "{" or nesting >= _MAX_NESTING:
             return match.start()
-        position = _field_end(text, position, quote)
+        position = _field_end(text, position, quote, nesting + 1)
     return len(text)
 
 

@@ -1,0 +1,213 @@
+"""Which rules a configuration selects, and how it is read."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from torchdev_lint.config import Config, ConfigError, Selection, check_selectors
+from torchdev_lint.config_file import config_from_table, find_config, load_config_file, override
+
+CODES = ("TDV001", "TDV002", "TDV010", "TDV101")
+OFF = frozenset({"TDV101"})
+
+
+def selected(**settings: object) -> list[str]:
+    config = Config(off_by_default=OFF, **settings)  # type: ignore[arg-type]
+    return [code for code in CODES if config.selects(code, "a.py")]
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        pytest.param({}, ["TDV001", "TDV002", "TDV010"], id="defaults"),
+        pytest.param({"select": ("TDV001",)}, ["TDV001"], id="one code"),
+        pytest.param({"select": ()}, [], id="nothing"),
+        pytest.param({"select": ("TDV00",)}, ["TDV001", "TDV002"], id="prefix"),
+        pytest.param({"select": ("ALL",)}, list(CODES), id="all"),
+        pytest.param({"ignore": ("TDV0",)}, [], id="ignore by prefix"),
+        pytest.param({"ignore": ("ALL",)}, [], id="ignore everything"),
+        pytest.param({"select": ("ALL",), "ignore": ("TDV00",)}, ["TDV010", "TDV101"], id="longer ignore wins"),
+        pytest.param({"select": ("TDV001",), "ignore": ("TDV0",)}, ["TDV001"], id="longer select wins"),
+        pytest.param({"select": ("TDV001",), "ignore": ("TDV001",)}, [], id="ignore wins a draw"),
+        pytest.param({"extend_select": ("TDV101",)}, list(CODES), id="extend the defaults"),
+        pytest.param({"select": ("TDV001",), "extend_select": ("TDV1",)}, ["TDV001", "TDV101"], id="extend"),
+        pytest.param(
+            {"ignore": ("TDV001",), "command_line": Selection(select=("TDV0",))},
+            ["TDV001", "TDV002", "TDV010"],
+            id="a select on the command line starts afresh",
+        ),
+        pytest.param(
+            {"select": ("TDV001", "TDV002"), "command_line": Selection(ignore=("TDV0",))},
+            [],
+            id="an ignore on the command line goes over the file's",
+        ),
+        pytest.param(
+            {"ignore": ("TDV001",), "command_line": Selection(extend_select=("TDV0",))},
+            ["TDV001", "TDV002", "TDV010"],
+            id="an extend-select on the command line goes over the file's",
+        ),
+    ],
+)
+def test_selects(settings: dict[str, object], expected: list[str]) -> None:
+    assert selected(**settings) == expected
+
+
+def test_per_file_ignores_are_relative_to_the_root(tmp_path: Path) -> None:
+    config = Config(root=str(tmp_path), per_file_ignores=(("tests/*", ("TDV0",)), ("conf_*.py", ("TDV101",))))
+    assert not config.selects("TDV001", str(tmp_path / "tests/unit/a.py"))
+    assert config.selects("TDV101", str(tmp_path / "tests/unit/a.py"))
+    assert config.selects("TDV001", str(tmp_path / "src/tests.py"))
+    assert not config.selects("TDV101", str(tmp_path / "src/conf_a.py"))
+
+
+def test_a_negated_pattern_ignores_everywhere_else(tmp_path: Path) -> None:
+    config = Config(root=str(tmp_path), per_file_ignores=(("!src/*", ("ALL",)),))
+    assert config.selects("TDV001", str(tmp_path / "src/a.py"))
+    assert not config.selects("TDV001", str(tmp_path / "tools/a.py"))
+
+
+def test_a_file_that_cannot_be_parsed_is_reported_unless_it_is_ignored_by_code() -> None:
+    assert Config(select=("TDV001",)).selects("TDV999", "a.py")
+    assert Config(ignore=("TDV",)).selects("TDV999", "a.py")
+    assert not Config(ignore=("TDV999",)).selects("TDV999", "a.py")
+    assert not Config(command_line=Selection(ignore=("TDV999",))).selects("TDV999", "a.py")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"select": ("ZZZ",)},
+        {"ignore": ("TDV7",)},
+        {"extend_select": ("",)},
+        {"command_line": Selection(ignore=("tdv001",))},
+        {"per_file_ignores": (("*", ("TDV0011",)),)},
+    ],
+)
+def test_unknown_selectors_are_errors(settings: dict[str, object]) -> None:
+    with pytest.raises(ConfigError, match="unknown rule selector"):
+        check_selectors(Config(**settings), CODES)  # type: ignore[arg-type]
+
+
+def test_an_unknown_selector_suggests_the_near_one() -> None:
+    with pytest.raises(ConfigError, match="did you mean 'TDV001'"):
+        check_selectors(Config(select=("tdv001",)), CODES)
+
+
+def test_reads_every_key(tmp_path: Path) -> None:
+    file = tmp_path / "pyproject.toml"
+    file.write_text(
+        """
+[tool.torchdev-lint]
+select = ["TDV0"]
+extend-select = ["TDV101"]
+ignore = ["TDV002"]
+tensor-constructors = ["encode", "mylib.text.encode"]
+exclude = ["old"]
+extend-exclude = ["gen"]
+force-exclude = true
+respect-gitignore = false
+unsafe-fixes = true
+output-format = "concise"
+[tool.torchdev-lint.per-file-ignores]
+"tests/*" = ["TDV001"]
+"""
+    )
+    assert find_config(str(tmp_path)) == Config(
+        root=str(tmp_path),
+        select=("TDV0",),
+        extend_select=("TDV101",),
+        ignore=("TDV002",),
+        per_file_ignores=(("tests/*", ("TDV001",)),),
+        tensor_constructors=("encode", "mylib.text.encode"),
+        exclude=("old",),
+        extend_exclude=("gen",),
+        force_exclude=True,
+        respect_gitignore=False,
+        unsafe_fixes=True,
+        output_format="concise",
+    )
+
+
+def test_the_nearest_file_with_our_section_counts(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.torchdev-lint]\nselect = ["TDV001"]\n')
+    (tmp_path / "pkg/deep").mkdir(parents=True)
+    (tmp_path / "pkg/pyproject.toml").write_text("[project]\nname = 'x'\nthis is not TOML, but not ours either")
+    config = find_config(str(tmp_path / "pkg/deep"))
+    assert config is not None
+    assert config.root == str(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('selct = ["TDV001"]', "unknown key 'selct' (= ['TDV001']); did you mean 'select'?"),
+        ("Select = []", "unknown key 'Select'"),
+        ('select = "TDV001"', "'select' must be a list of strings, not 'TDV001'"),
+        ("select = [1]", "'select' must be a list of strings, not [1]"),
+        ("unsafe-fixes = 1", "'unsafe-fixes' must be true or false, not 1"),
+        ('output-format = "xml"', "'output-format' must be one of full, concise, json, not 'xml'"),
+        ('tensor-constructors = ["a b"]', "'tensor-constructors' must be a list of function names"),
+        ('per-file-ignores = ["a"]', "'per-file-ignores' must be a table"),
+        ('per-file-ignores = {"a" = "b"}', "'per-file-ignores' must be a table"),
+        ("select = [", "not valid TOML"),
+    ],
+)
+def test_mistakes_are_errors_of_one_line_that_name_file_key_and_value(
+    tmp_path: Path, line: str, message: str
+) -> None:
+    (tmp_path / "pyproject.toml").write_text(f"[tool.torchdev-lint]\n{line}\n")
+    with pytest.raises(ConfigError) as caught:
+        find_config(str(tmp_path))
+    assert str(caught.value).startswith(f"{tmp_path / 'pyproject.toml'}: ")
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_section_that_is_no_table_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool]\ntorchdev-lint = 3\n")
+    with pytest.raises(ConfigError, match="must be a table"):
+        find_config(str(tmp_path))
+
+
+def test_bytes_that_are_no_text_are_an_error(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_bytes(b"[tool.torchdev-lint]\n# \xff\n")
+    with pytest.raises(ConfigError, match="not valid UTF-8 at byte 23"):
+        find_config(str(tmp_path))
+
+
+def test_a_given_file_may_have_its_keys_at_the_top(tmp_path: Path) -> None:
+    (tmp_path / "lint.toml").write_text('select = ["TDV001"]\n')
+    (tmp_path / "section.toml").write_text('[tool.torchdev-lint]\nselect = ["TDV002"]\n')
+    assert load_config_file(str(tmp_path / "lint.toml"), "/work").select == ("TDV001",)
+    assert load_config_file(str(tmp_path / "section.toml"), "/work").select == ("TDV002",)
+    assert load_config_file(str(tmp_path / "lint.toml"), "/work").root == "/work"
+
+
+def test_a_given_pyproject_without_our_section_says_nothing(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[project]\nname = 'x'\n")
+    assert load_config_file(str(tmp_path / "pyproject.toml"), "/") == Config(root="/")
+
+
+def test_a_given_file_must_be_there(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"none\.toml: cannot be read"):
+        load_config_file(str(tmp_path / "none.toml"), ".")
+
+
+def test_inline_settings_go_on_top() -> None:
+    config = override(Config(select=("TDV001",), ignore=("TDV002",)), 'select = ["TDV1"]')
+    assert (config.select, config.ignore) == (("TDV1",), ("TDV002",))
+    with pytest.raises(ConfigError, match="--config: unknown key 'slect'"):
+        override(config, "slect = []")
+
+
+def test_config_is_hashable() -> None:
+    table = {"per-file-ignores": {"a": ["TDV001"]}, "exclude": ["b"]}
+    assert len({config_from_table(table, "x", Config()), config_from_table(table, "x", Config())}) == 1
+
+
+def test_no_toml_parser_without_a_section_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("tomllib", "tomli"):
+        monkeypatch.setitem(sys.modules, name, None)
+    (tmp_path / "pyproject.toml").write_text("[project]\nname = 'x'\n")
+    find_config(str(tmp_path))
