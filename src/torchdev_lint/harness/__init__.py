@@ -1,4 +1,5 @@
-"""Runs programs on the CPU, on a simulated accelerator or on a real GPU, and says whether a device error happens.
+"""Runs programs on the CPU, on a simulated accelerator or on a real GPU, and says whether a device error
+happens.
 
 This half needs torch (extra `harness`) in the *child* processes only: importing this package imports nothing
 but the standard library. It never imports the static half of the project.

@@ -1,4 +1,6 @@
-"""A child process that cannot hang its parent: output collected with a limit, its whole group killed at the end."""
+"""A child process that cannot hang its parent: output collected with a limit, its whole group killed at the
+end.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ OUTPUT_LIMIT = 1_000_000
 """Bytes kept of each output stream: the first and the last half of it."""
 
 _DRAIN_SECONDS = 0.5
-"""How long output is still awaited after the process ended; a child that left the group may hold the pipe for ever."""
+"""How long output is still awaited after the process ended; a child that left the group may hold the pipe for
+ever.
+"""
 
 
 class Tail:
@@ -54,7 +58,9 @@ class Tail:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How the process ended: `status` as subprocess has it (negative for a signal), None when it is not known."""
+    """How the process ended: `status` as subprocess has it (negative for a signal), None when it is not
+    known.
+    """
 
     status: int | None
     timed_out: bool

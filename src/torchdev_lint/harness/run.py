@@ -121,7 +121,9 @@ def conclude(request: Request, outcome: Outcome, timeout: float) -> Verdict:
 
 
 def request_kind(outcome: Outcome) -> Kind:
-    """The kind for a process that left no report: `os._exit(0)` is a way to end well, anything else a crash."""
+    """The kind for a process that left no report: `os._exit(0)` is a way to end well, anything else a
+    crash.
+    """
     return Kind.PASSED if outcome.status == 0 else Kind.CRASH
 
 

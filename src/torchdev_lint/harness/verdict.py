@@ -64,7 +64,9 @@ class Verdict:
 
     @property
     def at(self) -> tuple[str, int] | None:
-        """The innermost user line, as (filename, row): where it fails, which need not be where the cause is."""
+        """The innermost user line, as (filename, row): where it fails, which need not be where the cause
+        is.
+        """
         if not self.frames:
             return None
         last = self.frames[-1]

@@ -1,4 +1,6 @@
-"""The places a program can be run: each knows its environment, and how to get ready inside the child process."""
+"""The places a program can be run: each knows its environment, and how to get ready inside the child
+process.
+"""
 
 from __future__ import annotations
 

@@ -10,7 +10,9 @@ class BackendUnavailableError(Exception):
 
 
 class Backend(ABC):
-    """One place to run programs. Made in the parent, used in the child: keep it free of torch until `prepare`."""
+    """One place to run programs. Made in the parent, used in the child: keep it free of torch until
+    `prepare`.
+    """
 
     name: str
 

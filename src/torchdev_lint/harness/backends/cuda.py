@@ -12,7 +12,9 @@ class CudaBackend(Backend):
     name = "cuda"
 
     def prepare(self) -> str:
-        """Check that there is a device; CUDA itself is initialised by the program, as it would be without us."""
+        """Check that there is a device; CUDA itself is initialised by the program, as it would be without
+        us.
+        """
         reason = no_cuda_reason()
         if reason is not None:
             raise BackendUnavailableError(reason)

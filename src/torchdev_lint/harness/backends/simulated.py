@@ -9,7 +9,9 @@ ACCELERATORS = ("cuda", "mps")
 
 
 class SimulatedBackend(Backend):
-    """`devices` simulated accelerators of one type; real ones are hidden, since tensors must stay on the CPU."""
+    """`devices` simulated accelerators of one type; real ones are hidden, since tensors must stay on the
+    CPU.
+    """
 
     name = "simulated"
 

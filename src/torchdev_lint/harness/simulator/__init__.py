@@ -66,7 +66,8 @@ def installed() -> bool:
 
 
 def install(devices: int = 2, accelerator: str = "cuda", *, self_test: bool = True) -> None:
-    """Simulate `devices` accelerators of type `cuda` or `mps` in this process from now on, in this thread and new ones.
+    """Simulate `devices` accelerators of type `cuda` or `mps` in this process from now on, in this thread and
+    new ones.
 
     Raises SimulatorUnavailableError, and leaves torch as it was, when the simulator does not work with this
     torch or this machine.

@@ -27,7 +27,9 @@ _to_cpu.__torch_unserializable__ = True  # type: ignore[attr-defined]
 
 
 def send_home(tensor: torch.Tensor) -> None:
-    """The 0-dim CPU `tensor` takes part in an accelerator's operation: its gradient shall come back to the CPU."""
+    """The 0-dim CPU `tensor` takes part in an accelerator's operation: its gradient shall come back to the
+    CPU.
+    """
     if not torch.is_grad_enabled():
         return
     hooks = tensor._backward_hooks

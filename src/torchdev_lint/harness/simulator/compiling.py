@@ -53,7 +53,8 @@ def _keep_dynamo_out(patches: Patches) -> None:
 
 
 class _DynamoFinder(importlib.abc.MetaPathFinder):
-    """Imports torch._dynamo with the originals in place: it inspects torch's classes and functions when it is loaded.
+    """Imports torch._dynamo with the originals in place: it inspects torch's classes and functions when it is
+    loaded.
 
     Optimizers import it at their first step. Importing it beforehand would cost every program a second.
     """

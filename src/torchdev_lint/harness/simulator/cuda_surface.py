@@ -1,4 +1,6 @@
-"""`torch.cuda`, `torch.backends` and `torch.version` of a machine with simulated CUDA devices, or without any."""
+"""`torch.cuda`, `torch.backends` and `torch.version` of a machine with simulated CUDA devices, or without
+any.
+"""
 
 from __future__ import annotations
 
@@ -100,7 +102,9 @@ def install(patches: Patches) -> None:
 
 
 class _Replacer:
-    """Replaces what this torch has, and only that: a name of a newer torch must not appear in an older one."""
+    """Replaces what this torch has, and only that: a name of a newer torch must not appear in an older
+    one.
+    """
 
     def __init__(self, patches: Patches, owner: Any) -> None:
         self._patches = patches

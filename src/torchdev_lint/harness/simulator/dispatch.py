@@ -26,7 +26,9 @@ class _Thread(threading.local):
     """What the user-level functions tell the dispatcher about the call under way in this thread."""
 
     user_factory = 0
-    """How many user-level factories are on the stack: what they make without a device is on the CPU, not WILD."""
+    """How many user-level factories are on the stack: what they make without a device is on the CPU, not
+    WILD.
+    """
     moving = False
     """A transfer is being carried out; it tags its result itself."""
 
@@ -168,9 +170,9 @@ def dispatch(plan: Plan, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         raise_device_error(machine.FLOAT64_ON_MPS, TypeError)
     if plan.cpu_only and device is not None and device.type != "cpu":
         raise_device_error(
-            f"Could not run 'aten::{name}' with arguments from the '{device.type.upper()}' backend. This could "
-            "be because the operator doesn't exist for this backend, or was omitted during the selective/custom "
-            "build process (if using custom build).",
+            f"Could not run 'aten::{name}' with arguments from the '{device.type.upper()}' backend. "
+            "This could be because the operator doesn't exist for this backend, or was omitted during the "
+            "selective/custom build process (if using custom build).",
             NotImplementedError,
         )
     if tagged and device is not None and device is not WILD and device.type != "cpu":
@@ -195,7 +197,9 @@ _ELSEWHERE: Any = object()
 def _requested_device(
     plan: Plan, kwargs: Mapping[str, Any], has_operands: bool
 ) -> tuple[Any, Mapping[str, Any]]:
-    """The device that a `device=` argument asks for, None if it leaves it to the operands; the arguments for the CPU."""
+    """The device that a `device=` argument asks for, None if it leaves it to the operands; the arguments for
+    the CPU.
+    """
     requested = kwargs.get("device")
     if requested is not None and requested.type == "meta":
         return _ELSEWHERE, kwargs

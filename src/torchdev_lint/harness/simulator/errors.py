@@ -33,5 +33,6 @@ def raise_device_error(message: str, kind: type[Exception] = RuntimeError) -> No
 def raise_two_devices(first: object, second: object) -> NoReturn:
     """TensorIterator's error (ATen/TensorIterator.cpp, compute_types)."""
     raise_device_error(
-        f"Expected all tensors to be on the same device, but found at least two devices, {first} and {second}!"
+        f"Expected all tensors to be on the same device, but found at least two devices, {first} and "
+        f"{second}!"
     )

@@ -1,4 +1,6 @@
-"""Functions that make tensors: `torch.zeros` and its like, `torch.tensor`, `new_*`, the legacy constructors."""
+"""Functions that make tensors: `torch.zeros` and its like, `torch.tensor`, `new_*`, the legacy
+constructors.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,9 @@ PLAIN = (
     "zeros",
     "zeros_like",
 )
-"""Factories of `torch` whose `device=` reaches the dispatcher: they are only marked as called by the program."""
+"""Factories of `torch` whose `device=` reaches the dispatcher: they are only marked as called by the
+program.
+"""
 
 _METHODS = ("new_zeros", "new_ones", "new_empty", "new_full", "new_empty_strided")
 
@@ -65,7 +69,9 @@ _number_of_modes = torch._C._len_torch_dispatch_stack
 
 
 def called_by_program(factory: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark the tensors that the factory makes as the program's own; integer devices are the simulated ones."""
+    """Mark the tensors that the factory makes as the program's own; integer devices are the simulated
+    ones.
+    """
 
     @functools.wraps(factory)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -113,7 +119,9 @@ def install(patches: Patches) -> None:
 
 
 def _install_data_factories(patches: Patches) -> None:
-    """Those that read Python data. Their C++ builds the tensor out of the dispatcher's sight and then moves it."""
+    """Those that read Python data. Their C++ builds the tensor out of the dispatcher's sight and then moves
+    it.
+    """
     make_tensor, make_as_tensor, make_asarray = torch.tensor, torch.as_tensor, torch.asarray
     new = Tensor.new
 

@@ -15,7 +15,9 @@ from torchdev_lint.harness.simulator.patches import Patches
 from torchdev_lint.harness.simulator.tags import WILD, tag_of
 
 _devices: dict[int, torch.device] = {}
-"""The simulated device of a C++ generator, by its address: Python objects are remade when one comes back from C++."""
+"""The simulated device of a C++ generator, by its address: Python objects are remade when one comes back from
+C++.
+"""
 
 
 def is_generator(value: object) -> bool:

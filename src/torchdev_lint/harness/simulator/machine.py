@@ -52,7 +52,9 @@ class Machine:
         self._thread.index = index
 
     def touch(self) -> None:
-        """An accelerator is about to be used: what `torch.cuda._lazy_init` does, its refusal in a fork included."""
+        """An accelerator is about to be used: what `torch.cuda._lazy_init` does, its refusal in a fork
+        included.
+        """
         process = os.getpid()
         if self.initialised_in is None:
             self.initialised_in = process
@@ -97,7 +99,8 @@ def is_simulated(device: torch.device) -> bool:
 
 
 def resolve(spec: object) -> torch.device:
-    """Any spelling of a device (object, string, index) as a device with an index, checked against the machine.
+    """Any spelling of a device (object, string, index) as a device with an index, checked against the
+    machine.
 
     Raises what PyTorch raises for a device that this machine lacks.
     """

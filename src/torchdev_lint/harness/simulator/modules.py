@@ -85,7 +85,8 @@ def _checked_rnn(run: Callable[..., Any]) -> Callable[..., Any]:
             for tensor in tensors if isinstance(tensors, (list, tuple)) else (tensors,):
                 if isinstance(tensor, Tensor) and device_of(tensor) != device:
                     raise_device_error(
-                        f"Input and {kind} tensors are not at the same device, found input tensor at {device} "
+                        f"Input and {kind} tensors are not at the same device, found input tensor at "
+                        f"{device} "
                         f"and {kind} tensor at {device_of(tensor)}"
                     )
         return run(*args)
@@ -94,7 +95,9 @@ def _checked_rnn(run: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class DataParallel(torch.nn.Module):  # type: ignore[misc]
-    """`torch.nn.DataParallel` on its first device only: it scatters the inputs, checks the module, does not replicate."""
+    """`torch.nn.DataParallel` on its first device only: it scatters the inputs, checks the module, does not
+    replicate.
+    """
 
     def __init__(self, module: Any, device_ids: Any = None, output_device: Any = None, dim: int = 0) -> None:
         super().__init__()
@@ -116,7 +119,8 @@ class DataParallel(torch.nn.Module):  # type: ignore[misc]
             if device_of(tensor) != self.src_device_obj:
                 raise_device_error(
                     "module must have its parameters and buffers on device "
-                    f"{self.src_device_obj} (device_ids[0]) but found one of them on device: {device_of(tensor)}"
+                    f"{self.src_device_obj} (device_ids[0]) but found one of them on device: "
+                    f"{device_of(tensor)}"
                 )
         inputs, kwargs = tree_map(self._scatter, (inputs, kwargs))
         return self.module(*inputs, **kwargs)

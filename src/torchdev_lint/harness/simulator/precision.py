@@ -1,4 +1,6 @@
-"""Mixed precision: the accelerator's autocast is played by the CPU's, whose lists of operators differ a little."""
+"""Mixed precision: the accelerator's autocast is played by the CPU's, whose lists of operators differ a
+little.
+"""
 
 from __future__ import annotations
 

@@ -56,10 +56,13 @@ _NEW_WORDING = release() >= (2, 9)
 
 
 def raise_exact(argument: str, device: Any, common: Any, method: str) -> NoReturn:
-    """The generated check's error: c10::impl::common_device_check_failure (ATen/core/op_registration/adaption.cpp)."""
+    """The generated check's error: c10::impl::common_device_check_failure
+    (ATen/core/op_registration/adaption.cpp).
+    """
     if _NEW_WORDING:
         raise_device_error(
-            f"Expected all tensors to be on the same device, but got {argument} is on {device}, different from "
+            f"Expected all tensors to be on the same device, but got {argument} is on {device}, different "
+            "from "
             f"other tensors on {common} (when checking argument in method {method})"
         )
     raise_device_error(
@@ -84,7 +87,8 @@ def exact(operator: Operator, operands: Sequence[Operand], method: str | None = 
 
 
 def iterator(operator: Operator, operands: Sequence[Operand], *, cpu_scalars: int | None = 1) -> Any:
-    """TensorIterator: the common device is that of the first operand not on the CPU; 0-dim CPU inputs are admitted.
+    """TensorIterator: the common device is that of the first operand not on the CPU; 0-dim CPU inputs are
+    admitted.
 
     At most `cpu_scalars` of them (TensorIterator.cpp: max_cpu_scalars_on_non_cpu), never as an output.
     """
@@ -111,7 +115,9 @@ def iterator(operator: Operator, operands: Sequence[Operand], *, cpu_scalars: in
 
 
 def lenient(operator: Operator, operands: Sequence[Operand]) -> Any:
-    """Operators without a kernel of their own: they end in others that check; scalars get the benefit of the doubt."""
+    """Operators without a kernel of their own: they end in others that check; scalars get the benefit of the
+    doubt.
+    """
     return iterator(operator, operands, cpu_scalars=None)
 
 
@@ -149,7 +155,9 @@ def _index(operator: Operator, operands: Sequence[Operand]) -> Any:
 
 
 def _index_put(operator: Operator, operands: Sequence[Operand]) -> Any:
-    """`x[index] = values`: as `_index`; 0-dim CPU values are moved (index_put_with_sort / _index_put_impl_)."""
+    """`x[index] = values`: as `_index`; 0-dim CPU values are moved (index_put_with_sort /
+    _index_put_impl_).
+    """
     target = _index(operator, [operand for operand in operands if operand.name != "values"])
     for operand in operands:
         if operand.name != "values" or WILD in (operand.device, target) or operand.device == target:
@@ -250,7 +258,9 @@ def _ctc(operator: Operator, operands: Sequence[Operand]) -> Any:
 
 
 def _foreach(operator: Operator, operands: Sequence[Operand]) -> Any:
-    """Lists walked together, each step a TensorIterator (the slow path of ATen/native/ForeachOpsKernels.cpp)."""
+    """Lists walked together, each step a TensorIterator (the slow path of
+    ATen/native/ForeachOpsKernels.cpp).
+    """
     lists: dict[str, list[Operand]] = {}
     for operand in operands:
         lists.setdefault(operand.name, []).append(operand)

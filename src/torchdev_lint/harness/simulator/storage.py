@@ -1,4 +1,6 @@
-"""Storages and checkpoints: where a storage is, where `torch.save` says it is, and where `torch.load` puts it."""
+"""Storages and checkpoints: where a storage is, where `torch.save` says it is, and where `torch.load` puts
+it.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,8 @@ def _restore(storage: Any, location: str) -> Any:
         # torch/serialization.py, _validate_device
         raise_device_error(
             f"Attempting to deserialize object on {host.type.upper()} device {index} but "
-            f"torch.{host.type}.device_count() is {host.count}. Please use torch.load with map_location to map "
+            f"torch.{host.type}.device_count() is {host.count}. Please use torch.load with map_location to "
+            "map "
             "your storages to an existing device."
         )
     _untyped(storage).__dict__[TAG] = host.devices[index]

@@ -51,14 +51,17 @@ def set_grad(self: Tensor, gradient: Any) -> None:
         if mine != its:
             raise_device_error(
                 f"attempting to assign a gradient located on device with index '{its.index}' to a tensor "
-                f"located on device with index '{mine.index}'. Please ensure that the gradient and the tensor "
+                f"located on device with index '{mine.index}'. Please ensure that the gradient and the "
+                "tensor "
                 "are on the same device"
             )
     _grad.__set__(self, gradient)
 
 
 def check_gradients(outputs: Any, gradients: Any) -> None:
-    """The engine's check of the gradients it starts from (torch/csrc/autograd/engine.cpp, validate_outputs)."""
+    """The engine's check of the gradients it starts from (torch/csrc/autograd/engine.cpp,
+    validate_outputs).
+    """
     for output, gradient in zip(_listed(outputs), _listed(gradients), strict=False):
         if not (isinstance(output, Tensor) and isinstance(gradient, Tensor)) or gradient.dim() == 0:
             continue
