@@ -28,8 +28,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # A finding must not be lost to a narrow locale.
     try:
-        code = _dispatch(arguments)
-        sys.stdout.flush()
+        try:
+            return _dispatch(arguments)
+        finally:
+            sys.stdout.flush()  # Here and not at exit, where a closed pipe cannot be caught any more.
     except (ConfigError, DiscoveryError) as error:
         print(f"torchdev-lint: error: {error}", file=sys.stderr)
         return FAILURE
@@ -39,7 +41,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return CLOSED_PIPE
     except KeyboardInterrupt:
         return INTERRUPTED
-    return code
 
 
 def _dispatch(arguments: list[str]) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from torchdev_lint import __version__
@@ -15,6 +16,7 @@ from torchdev_lint import __version__
 if TYPE_CHECKING:
     import argparse
 
+    from torchdev_lint.config import Config
     from torchdev_lint.diagnostics import Diagnostic
     from torchdev_lint.engine.settings import Settings
 
@@ -65,13 +67,19 @@ class Plugin:
         for one in self._diagnostics():
             yield one.range.start.row, one.range.start.column - 1, f"{one.code} {one.message}", type(self)
 
-    def _config(self) -> Any:
+    def _config(self) -> Config:
+        """The file's configuration. Raises flake8's `ExecutionError`."""
+        from torchdev_lint.config import ConfigError
         from torchdev_lint.engine.settings import Settings
 
         cls = type(self)
         if cls._settings is None:
             cls._settings = Settings()
-        config = cls._settings.for_file("" if self.filename in STDIN_NAMES else self.filename)
+        try:
+            config = cls._settings.for_file("" if self.filename in STDIN_NAMES else self.filename)
+        except ConfigError as error:
+            # The one exception that flake8 prints as a message; untyped, hence imported by name.
+            raise import_module("flake8.exceptions").ExecutionError(f"torchdev-lint: {error}") from None
         # What is off by default is flake8's to filter: `--extend-select` must find it.
         config = replace(config, off_by_default=frozenset())
         if cls.tensor_constructors:
@@ -88,5 +96,18 @@ class Plugin:
             return []
         from torchdev_lint.engine.check import check_source
 
-        found = check_source(text, self.filename, config)
+        try:
+            found = check_source(text, self.filename, config)
+        except Exception as error:  # Let go, it would end flake8 and cost the user every other finding.
+            return [self._bug(error)]
         return Suppressions.of(text, noqa=False).keep(found) if found else []
+
+    def _bug(self, error: Exception) -> Diagnostic:
+        from torchdev_lint.config import SYNTAX_ERROR
+        from torchdev_lint.diagnostics import Diagnostic, Position, Range
+        from torchdev_lint.engine.run import describe_bug
+
+        start = Position(1, 1)
+        return Diagnostic(
+            self.filename, SYNTAX_ERROR, "internal-error", describe_bug(error), Range(start, start)
+        )

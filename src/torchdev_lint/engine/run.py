@@ -26,7 +26,8 @@ class FileResult:
     """What one file came to.
 
     `text` is what the diagnostics' positions refer to, the fixed text where something was fixed; `before` is
-    the text as it was read, `data` the bytes to be kept. `errors` end a run with exit code 2, `warnings` do not.
+    the text as it was read, `data` the bytes to be kept. `errors` end a run with exit code 2, `warnings`
+    do not.
     """
 
     path: str
@@ -131,7 +132,7 @@ def check_bytes(
     try:
         return _check_document(document, data, config, allowed)
     except Exception as error:  # One file's bad luck must not cost the others their findings.
-        return replace(untouched, errors=(_internal(error),))
+        return replace(untouched, errors=(describe_bug(error),))
 
 
 def _check_document(
@@ -182,7 +183,7 @@ def _unreadable(path: str, config: Config, message: str) -> FileResult:
     return FileResult(path, (Diagnostic(path, SYNTAX_ERROR, SYNTAX_ERROR_NAME, message, _START),))
 
 
-def _internal(error: Exception) -> str:
+def describe_bug(error: Exception) -> str:
     """One line for a bug of this program: what was raised, and where."""
     import traceback
 

@@ -23,7 +23,7 @@ def replace_content(path: str, data: bytes, expected: bytes) -> None:
         before = os.stat(target)
         _refuse_if_changed(target, expected)
         if not os.access(target, os.W_OK):
-            # Replacing would need only the directory's permission; a read-only file is read-only for a reason.
+            # Replacing would need only the directory's permission, but read-only means: do not change.
             raise WriteError("not written: the file is read-only")
         descriptor, temporary = tempfile.mkstemp(
             prefix=f".{os.path.basename(target)}.", suffix=".tmp", dir=os.path.dirname(target)

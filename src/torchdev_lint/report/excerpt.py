@@ -9,8 +9,8 @@ from torchdev_lint.diagnostics import Range
 from torchdev_lint.report.style import Piece
 from torchdev_lint.source.lines import LineIndex
 
-TAB = 4
-"""Columns between the tab stops of an excerpt."""
+TAB = " " * 4
+"""What Ruff shows for a tab."""
 
 
 def excerpt(lines: LineIndex, place: Range, width: int, context: int = 2) -> Iterator[Piece]:
@@ -44,7 +44,8 @@ def excerpt(lines: LineIndex, place: Range, width: int, context: int = 2) -> Ite
         elif multiline and row == last_row:
             yield "gutter", " " * width + " |"
             yield "caret", " |" + "_" * max(1, display(lines.line(row)[: end_column - 1])[1]) + "^\n"
-    yield from _bar(width)
+    if last > last_row:
+        yield from _bar(width)
 
 
 def _bar(width: int) -> Iterator[Piece]:
@@ -57,9 +58,8 @@ def display(text: str) -> tuple[str, int]:
     cells = 0
     for character in text:
         if character == "\t":
-            step = TAB - cells % TAB
-            shown.append(" " * step)
-            cells += step
+            shown.append(TAB)
+            cells += len(TAB)
             continue
         if unicodedata.category(character) in ("Cc", "Cs"):
             # An escape sequence in a source file must not reach the terminal.

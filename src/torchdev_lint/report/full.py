@@ -87,8 +87,7 @@ def _diff(fix: Fix, lines: LineIndex, width: int) -> Iterator[Piece]:
         fixed = LineIndex(apply_edits(lines.text, fix.edits))
     except EditError:
         return
-    old = [lines.line(row) for row in range(1, lines.count + 1)]
-    new = [fixed.line(row) for row in range(1, fixed.count + 1)]
+    old, new = _rows(lines), _rows(fixed)
     # Only what the edits reach is compared: a long file's diff would take longer than its check.
     head = max(0, min(edit.range.start.row for edit in fix.edits) - 2)
     tail = min(len(old), max(edit.range.end.row for edit in fix.edits) + 1)
@@ -99,16 +98,22 @@ def _diff(fix: Fix, lines: LineIndex, width: int) -> Iterator[Piece]:
         for tag, i1, i2, j1, j2 in group:
             if tag == "equal":
                 for row in range(j1, j2):
-                    yield "gutter", f"{head + row + 1:>{width}} |"
+                    yield "gutter", f"{head + row + 1:<{width}} |"
                     yield "", f" {visible_line(new[head + row])}".rstrip() + "\n"
                 continue
             for row in range(i1, i2):
                 yield "gutter", " " * width
                 yield "removed", f" - {visible_line(old[head + row])}".rstrip() + "\n"
             for row in range(j1, j2):
-                yield "gutter", f"{head + row + 1:>{width}}"
+                yield "gutter", f"{head + row + 1:<{width}}"
                 yield "added", f" + {visible_line(new[head + row])}".rstrip() + "\n"
     yield "gutter", " " * width + " |\n"
+
+
+def _rows(lines: LineIndex) -> list[str]:
+    """The rows, less the empty one behind a last line end."""
+    rows = [lines.line(row) for row in range(1, lines.count + 1)]
+    return rows if rows[-1] else rows[:-1]
 
 
 def visible_line(line: str) -> str:

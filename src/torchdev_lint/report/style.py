@@ -29,7 +29,8 @@ def plain(pieces: Iterable[Piece]) -> str:
 
 def write(pieces: Iterable[Piece], stream: TextIO, *, colour: bool) -> None:
     """Write the pieces to `stream`."""
-    if not colour:
+    pieces = list(pieces)
+    if not colour or not pieces:
         stream.write(plain(pieces))
         return
     from rich.console import Console  # Costs more than a small run: only for a terminal that shows it.

@@ -27,7 +27,9 @@ def selected(**settings: object) -> list[str]:
         pytest.param({"select": ("ALL",)}, list(CODES), id="all"),
         pytest.param({"ignore": ("TDV0",)}, [], id="ignore by prefix"),
         pytest.param({"ignore": ("ALL",)}, [], id="ignore everything"),
-        pytest.param({"select": ("ALL",), "ignore": ("TDV00",)}, ["TDV010", "TDV101"], id="longer ignore wins"),
+        pytest.param(
+            {"select": ("ALL",), "ignore": ("TDV00",)}, ["TDV010", "TDV101"], id="longer ignore wins"
+        ),
         pytest.param({"select": ("TDV001",), "ignore": ("TDV0",)}, ["TDV001"], id="longer select wins"),
         pytest.param({"select": ("TDV001",), "ignore": ("TDV001",)}, [], id="ignore wins a draw"),
         pytest.param({"extend_select": ("TDV101",)}, list(CODES), id="extend the defaults"),
@@ -132,7 +134,9 @@ output-format = "concise"
 def test_the_nearest_file_with_our_section_counts(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('[tool.torchdev-lint]\nselect = ["TDV001"]\n')
     (tmp_path / "pkg/deep").mkdir(parents=True)
-    (tmp_path / "pkg/pyproject.toml").write_text("[project]\nname = 'x'\nthis is not TOML, but not ours either")
+    (tmp_path / "pkg/pyproject.toml").write_text(
+        "[project]\nname = 'x'\nthis is not TOML, but not ours either"
+    )
     config = find_config(str(tmp_path / "pkg/deep"))
     assert config is not None
     assert config.root == str(tmp_path)

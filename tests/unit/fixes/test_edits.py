@@ -14,7 +14,9 @@ def edit(start: tuple[int, int], end: tuple[int, int], content: str) -> Edit:
     return Edit(Range(Position(*start), Position(*end)), content)
 
 
-def diagnostic(*edits: Edit, applicability: Applicability = Applicability.SAFE, code: str = "TDV001") -> Diagnostic:
+def diagnostic(
+    *edits: Edit, applicability: Applicability = Applicability.SAFE, code: str = "TDV001"
+) -> Diagnostic:
     return Diagnostic("a.py", code, "name", "message", edits[0].range, fix=Fix(edits, applicability, "Fix"))
 
 

@@ -9,7 +9,13 @@ from torchdev_lint.diagnostics import Applicability, Diagnostic, Edit, Fix, Posi
 from torchdev_lint.fixes.fixpoint import Fixed, fix_text
 
 SAFE = frozenset({Applicability.SAFE})
-REPLACEMENTS = {"bad": "good", "worse": "bad", "broken": "((", "endless": "endless + 1", "outer(bad)": "outer(2)"}
+REPLACEMENTS = {
+    "bad": "good",
+    "worse": "bad",
+    "broken": "((",
+    "endless": "endless + 1",
+    "outer(bad)": "outer(2)",
+}
 
 
 def check(text: str) -> list[Diagnostic]:
@@ -73,7 +79,9 @@ def test_fixes_without_an_end_leave_the_text() -> None:
     assert "do not come to an end in 50 rounds: TDV001 at 1:1" in fixed.errors[0]
 
 
-@pytest.mark.parametrize("place", [Range(Position(9, 1), Position(9, 1)), Range(Position(1, 3), Position(1, 2))])
+@pytest.mark.parametrize(
+    "place", [Range(Position(9, 1), Position(9, 1)), Range(Position(1, 3), Position(1, 2))]
+)
 def test_edits_outside_the_text_leave_it(place: Range) -> None:
     def stray(text: str) -> list[Diagnostic]:
         start = Range(Position(1, 1), Position(1, 1))

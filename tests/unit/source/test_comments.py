@@ -33,10 +33,10 @@ def test_agrees_with_tokenize_on_the_standard_library(path: Path) -> None:
     "text",
     [
         's = "# no"\n',
-        's = \'\'\'\n# no\n"""\n\'\'\'\n',
+        "s = '''\n# no\n\"\"\"\n'''\n",
         's = "\\"# no"\n',
         "s = r'\\'# no'\n",
-        's = f"{a[\'#\']}# no"\n',
+        "s = f\"{a['#']}# no\"\n",
         's = f"{a:#x}# no"\n',
         's = f"{{# no"\n',
         's = f"{a:{b}#}# no"\n',
@@ -56,7 +56,8 @@ def test_reads_nested_quotes_of_newer_pythons() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ['s = "open\nx  # yes\n', "s = f'{open\nx  # yes\n", "s = f'{a:open\nx  # yes\n", ")]} (\nx  # yes\n"]
+    "text",
+    ['s = "open\nx  # yes\n', "s = f'{open\nx  # yes\n", "s = f'{a:open\nx  # yes\n", ")]} (\nx  # yes\n"],
 )
 def test_goes_on_behind_a_broken_line(text: str) -> None:
     assert comments_of(text) == [(2, 4, "# yes")]
@@ -78,7 +79,27 @@ def test_knows_the_next_logical_line() -> None:
 
 def test_never_fails() -> None:
     generator = random.Random(20261121)
-    pieces = ["'", '"', "'''", '"""', "f'", 'f"""', "{", "}", "{{", ":", "\\", "\n", "\r", "\r\n", "#", "(", ")", "a", "rb'"]
+    pieces = [
+        "'",
+        '"',
+        "'''",
+        '"""',
+        "f'",
+        'f"""',
+        "{",
+        "}",
+        "{{",
+        ":",
+        "\\",
+        "\n",
+        "\r",
+        "\r\n",
+        "#",
+        "(",
+        ")",
+        "a",
+        "rb'",
+    ]
     for _ in range(3000):
         text = "".join(generator.choices(pieces, k=generator.randrange(14)))
         for comment in find_comments(text).comments:

@@ -43,7 +43,9 @@ def test_takes_given_files_whatever_their_name_and_each_once(tree: Callable[...,
     assert visited("tool", "build/a.py", "./b.py", "b.py", ".") == ["b.py", "build/a.py", "tool"]
 
 
-@pytest.mark.parametrize("name", [".venv", ".git", "build", "dist", "node_modules", "__pycache__", ".ipynb_checkpoints"])
+@pytest.mark.parametrize(
+    "name", [".venv", ".git", "build", "dist", "node_modules", "__pycache__", ".ipynb_checkpoints"]
+)
 def test_leaves_out_what_is_nobodys_source(tree: Callable[..., None], name: str) -> None:
     tree(f"{name}/a.py", f"pkg/{name}/a.py", f"pkg/{name}.py")
     assert visited() == [f"pkg/{name}.py"]
@@ -67,7 +69,15 @@ def test_force_exclude_holds_for_given_files(tree: Callable[..., None]) -> None:
 
 
 def test_honours_gitignore_files_nested_ones_too(tree: Callable[..., None]) -> None:
-    tree(".gitignore", ".git/info/exclude", "out/a.py", "pkg/.gitignore", "pkg/tmp_a.py", "pkg/tmp_keep.py", "pkg/b.py")
+    tree(
+        ".gitignore",
+        ".git/info/exclude",
+        "out/a.py",
+        "pkg/.gitignore",
+        "pkg/tmp_a.py",
+        "pkg/tmp_keep.py",
+        "pkg/b.py",
+    )
     tree("tmp_a.py", "sub/out/a.py", "private.py")
     Path(".gitignore").write_text("out/\n/private.py\n!tmp_a.py\n")
     Path("pkg/.gitignore").write_text("tmp_*\n!tmp_keep.py\n")

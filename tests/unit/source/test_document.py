@@ -23,13 +23,25 @@ from torchdev_lint.source.document import Document, SourceError, dominant_newlin
             id="cookie in the second line, lone carriage returns",
         ),
         pytest.param(
-            b"x = 1\n# coding: latin-1\n", "x = 1\n# coding: latin-1\n", "utf-8", False, id="no cookie below code"
+            b"x = 1\n# coding: latin-1\n",
+            "x = 1\n# coding: latin-1\n",
+            "utf-8",
+            False,
+            id="no cookie below code",
         ),
         pytest.param(
-            b"\n\n# coding: latin-1\n", "\n\n# coding: latin-1\n", "utf-8", False, id="no cookie in the third line"
+            b"\n\n# coding: latin-1\n",
+            "\n\n# coding: latin-1\n",
+            "utf-8",
+            False,
+            id="no cookie in the third line",
         ),
         pytest.param(
-            codecs.BOM_UTF8 + b"# coding: UTF_8\nx", "# coding: UTF_8\nx", "UTF_8", True, id="mark and cookie agree"
+            codecs.BOM_UTF8 + b"# coding: UTF_8\nx",
+            "# coding: UTF_8\nx",
+            "UTF_8",
+            True,
+            id="mark and cookie agree",
         ),
     ],
 )

@@ -81,7 +81,8 @@ def test_the_row_named_by_the_diagnostic_counts() -> None:
 
 
 @pytest.mark.parametrize(
-    "comment", ["# flake8: noqa", "# flake8: noqa: TDV001", "# flake8:noqa:TDV", "# torchdev: file-ignore[TDV001]"]
+    "comment",
+    ["# flake8: noqa", "# flake8: noqa: TDV001", "# flake8:noqa:TDV", "# torchdev: file-ignore[TDV001]"],
 )
 def test_silences_the_file(comment: str) -> None:
     assert silent(f"f(x)\n{comment}\n")
