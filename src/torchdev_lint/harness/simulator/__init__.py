@@ -85,6 +85,8 @@ def install(devices: int = 2, accelerator: str = "cuda", *, self_test: bool = Tr
                 f"torch {torch.__version__} lacks what the rules come from: {error}"
             ) from error
     patches = Patches()
+    if accelerator == "mps":
+        devices = 1  # Apple machines have one GPU
     host = machine.start(accelerator, devices)
     mode = dispatch.SimulationMode()
     try:

@@ -81,10 +81,17 @@ class _Transfer(torch.autograd.Function):  # type: ignore[misc]
 
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """`Tensor.to`."""
+    if isinstance(self, _UNINITIALISED):
+        # They refuse all but a few functions, by identity (torch/nn/parameter.py).
+        with torch._C.DisableTorchFunctionSubclass():
+            moved = _to_anywhere(self, args, kwargs)
+        return moved if moved is self else moved.as_subclass(type(self))
     if has_torch_function_unary(self):
-        # Uninitialised parameters of lazy modules allow the original, by identity (torch/nn/parameter.py).
-        public = _to if isinstance(self, _UNINITIALISED) else to
-        return handle_torch_function(public, (self,), self, *args, **kwargs)
+        return handle_torch_function(to, (self,), self, *args, **kwargs)
+    return _to_anywhere(self, args, kwargs)
+
+
+def _to_anywhere(self: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
     device, dtype, copy, memory_format = _parse_to(args, kwargs)
     current = device_of(self)
     target = current if device is None else resolve(device)

@@ -62,8 +62,7 @@ def raise_exact(argument: str, device: Any, common: Any, method: str) -> NoRetur
     if _NEW_WORDING:
         raise_device_error(
             f"Expected all tensors to be on the same device, but got {argument} is on {device}, different "
-            "from "
-            f"other tensors on {common} (when checking argument in method {method})"
+            f"from other tensors on {common} (when checking argument in method {method})"
         )
     raise_device_error(
         f"Expected all tensors to be on the same device, but found at least two devices, {common} and "

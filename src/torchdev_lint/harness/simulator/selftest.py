@@ -45,11 +45,7 @@ PROBES: tuple[tuple[str, str, str | None], ...] = (
         None,
     ),
     ("embedding", "nn.Embedding(3, 4).to(d)(torch.tensor([0, 1]))", f"{SAME}|Placeholder storage"),
-    (
-        "an optimizer",
-        "m = nn.Linear(4, 2).to(d); o = torch.optim.Adam(m.parameters()); m(x).sum().backward(); o.step()",
-        None,
-    ),
+    ("operators on lists", "a = [x.clone()]; torch._foreach_add_(a, [x]); assert a[0].device == d", None),
 )
 """(what, code, the error it must raise or None)."""
 

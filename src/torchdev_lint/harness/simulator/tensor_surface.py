@@ -52,8 +52,7 @@ def set_grad(self: Tensor, gradient: Any) -> None:
             raise_device_error(
                 f"attempting to assign a gradient located on device with index '{its.index}' to a tensor "
                 f"located on device with index '{mine.index}'. Please ensure that the gradient and the "
-                "tensor "
-                "are on the same device"
+                "tensor are on the same device"
             )
     _grad.__set__(self, gradient)
 
