@@ -1,0 +1,284 @@
+"""The file's own classes: methods, attributes, what `__init__` leaves behind, and `self` read on its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import libcst as cst
+
+from torchdev_lint.flow import device_values
+from torchdev_lint.flow.callsites import CallSite
+from torchdev_lint.flow.environment import Environment
+from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.functions import bind_symbolically, call, can_follow, run_body
+from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Anywhere, Device, Symbol, leaves
+from torchdev_lint.flow.objects import move
+from torchdev_lint.flow.values import (
+    UNKNOWN,
+    Api,
+    Class,
+    Either,
+    Function,
+    Items,
+    Object,
+    State,
+    Tensor,
+    Value,
+)
+from torchdev_lint.torch_api.libraries import MODULE_BASES
+from torchdev_lint.torch_api.modules import IN_PLACE_MOVES
+
+
+@dataclass(eq=False)
+class ClassModel:
+    """A class of the file. `attributes` are the class's own (not the instances')."""
+
+    name: str
+    node: cst.ClassDef
+    frame: Frame
+    bases: tuple[Value, ...]
+    methods: dict[str, cst.FunctionDef] = field(default_factory=dict)
+    attributes: dict[str, Value] = field(default_factory=dict)
+    fields: tuple[str, ...] = ()
+    """The annotated names of a dataclass or NamedTuple, in order."""
+    decorators: tuple[str, ...] = ()
+    symbolic: tuple[Object, Environment] | None = None
+
+    def bases_in_file(self) -> list[ClassModel]:
+        """The base classes that this file defines."""
+        return [base.model for base in self.bases if isinstance(base, Class)]
+
+    def has_unseen_base(self) -> bool:
+        """Whether a base class outside the file (other than nn.Module's like and object) may define anything."""
+        return any(
+            not isinstance(base, Class)
+            and not (isinstance(base, Api) and base.path in ("torch.nn.Module", "builtins.object", "abc.ABC", "typing.Generic"))
+            for base in self.bases
+        ) or any(base.has_unseen_base() for base in self.bases_in_file())
+
+    @property
+    def is_module(self) -> bool:
+        """Whether the class derives from nn.Module, as far as the file shows."""
+        return any(isinstance(base, Api) and base.path.startswith(MODULE_BASES) for base in self.bases) or any(
+            base.is_module for base in self.bases_in_file()
+        )
+
+    @property
+    def is_record(self) -> bool:
+        """Whether `__init__` is generated from the fields."""
+        return "dataclass" in self.decorators or any(
+            isinstance(base, Api) and base.path in ("typing.NamedTuple", "NamedTuple") for base in self.bases
+        )
+
+    def find(self, name: str) -> cst.FunctionDef | None:
+        """The method of this name, here or in a base class of the file."""
+        if name in self.methods:
+            return self.methods[name]
+        for base in self.bases_in_file():
+            found = base.find(name)
+            if found is not None:
+                return found
+        return None
+
+    def owner_of(self, node: cst.FunctionDef) -> ClassModel:
+        """The class that defines the method."""
+        if node in self.methods.values():
+            return self
+        for base in self.bases_in_file():
+            if base.find(node.name.value) is node:
+                return base.owner_of(node)
+        return self
+
+    def class_attribute(self, name: str) -> Value:
+        """The value of a class attribute."""
+        if name in self.attributes:
+            return self.attributes[name]
+        for base in self.bases_in_file():
+            found = base.class_attribute(name)
+            if found != UNKNOWN:
+                return found
+        return UNKNOWN
+
+    def function(self, node: cst.FunctionDef, name: str, receiver: Value | None) -> Function:
+        """A method, bound when there is a receiver."""
+        owner = self.owner_of(node)
+        return Function(node, name, owner.frame, receiver, owner, decorator_names(node))
+
+    def moves_itself(self) -> bool:
+        """Whether the class says for itself what moving means."""
+        return any(self.find(name) is not None for name in (*IN_PLACE_MOVES, "_apply"))
+
+
+def decorator_names(node: cst.FunctionDef | cst.ClassDef) -> tuple[str, ...]:
+    """The last names of the decorators; the whole text for those with arguments that matter to guards."""
+    names = []
+    for decorator in node.decorators:
+        inner = decorator.decorator
+        if isinstance(inner, cst.Call):
+            inner = inner.func
+        match inner:
+            case cst.Name(value=name) | cst.Attribute(attr=cst.Name(value=name)):
+                names.append(name)
+            case _:
+                names.append("?")
+    return tuple(names)
+
+
+def parameters_device(frame: Frame, state: State) -> Device:
+    """Where the registered tensors of a module are: one device, unknown when they differ, anywhere when there are none."""
+    found: list[Device] = []
+    for name in state.registered:
+        held = state.attributes.get(name)
+        if held is not None:
+            found += _devices(frame, held)
+    found = [device for device in found if not all(isinstance(leaf, Anywhere) for leaf in leaves(device))]
+    if not found:
+        return Anywhere()
+    return found[0] if all(device == found[0] for device in found) else UNKNOWN_DEVICE
+
+
+def _devices(frame: Frame, value: Value) -> list[Device]:
+    match value:
+        case Tensor(device=device):
+            return [device]
+        case Object():
+            state = frame.state(value)
+            return [state.device] if state.kind == "module" else [UNKNOWN_DEVICE]
+        case Either(_, then, otherwise):
+            return [*_devices(frame, then), *_devices(frame, otherwise)]
+        case _:
+            return []
+
+
+def instantiate(frame: Frame, model: ClassModel, site: CallSite) -> Value:
+    """The result of calling a class of the file."""
+    kind = "module" if model.is_module else "instance"
+    thing = frame.fresh(site.node, State(kind, Anywhere() if kind == "module" else UNKNOWN_DEVICE, model=model), model.name)
+    if model.is_record and model.find("__init__") is None:
+        _fill_record(frame, thing, model, site)
+        return thing
+    initializer = model.find("__init__")
+    if initializer is not None:
+        function = model.function(initializer, "__init__", thing)
+        if can_follow(frame, function):
+            call(frame, function, site)
+        else:
+            frame.set_state(thing, replace(frame.state(thing), device=UNKNOWN_DEVICE, moved=False))
+            return thing
+    state = frame.state(thing)
+    if kind == "module" and not state.moved:
+        unseen = model.has_unseen_base() or model.moves_itself()
+        device = UNKNOWN_DEVICE if unseen else parameters_device(frame, state)
+        made = device_values.made_on(device, site.node)
+        frame.set_state(thing, replace(state, device=made))
+    return thing
+
+
+def _fill_record(frame: Frame, thing: Object, model: ClassModel, site: CallSite) -> None:
+    state = frame.state(thing)
+    for index, name in enumerate(model.fields):
+        argument = site.get(index, name)
+        if argument is not None:
+            state = state.with_attribute(name, argument.value)
+        elif model.class_attribute(name) != UNKNOWN:
+            state = state.with_attribute(name, model.class_attribute(name))
+    if any(isinstance(base, Api) and base.path.endswith("NamedTuple") for base in model.bases):
+        items = tuple(state.attributes.get(name, UNKNOWN) for name in model.fields)
+        state = replace(state, element=Items(items).items[0] if items else UNKNOWN)
+    frame.set_state(thing, state)
+
+
+def symbolic_self(model: ClassModel) -> tuple[Object, Environment]:
+    """`self` for a method read on its own, with the attributes that `__init__` gives it whatever the arguments.
+
+    Attributes that other methods set or move are left unknown: when they run is not known. A module and what is
+    registered in it is wherever it was moved to.
+    """
+    if model.symbolic is not None:
+        return model.symbolic
+    thing = Object(("self", id(model.node)), "self")
+    definition = model.frame
+    env = Environment({}, dict(definition.env.heap), (), definition.env.default_device)
+    kind = "module" if model.is_module else "instance"
+    start: Device = Symbol(("device", thing.key), "the device of self", assumed=True)
+    env.set_state(thing, State(kind, start, model=model))
+    model.symbolic = (thing, env)
+    scratch = Frame(definition.analysis, env, parent=definition)
+    initializer = model.find("__init__")
+    if initializer is not None:
+        function = model.function(initializer, "__init__", thing)
+        child = Frame(definition.analysis, scratch.env, parent=function.frame, function=function)
+        child.env.names = bind_symbolically(function)
+        _, end = run_body(child, function)
+        if end is not None:
+            env = Environment({}, end.heap, (), end.default_device)
+            scratch.env = env
+    state = scratch.state(thing)
+    unstable = _set_elsewhere(model, initializer)
+    attributes = {name: value for name, value in state.attributes.items() if name not in unstable}
+    for name in unstable & set(state.attributes):
+        kept = state.attributes[name]
+        if isinstance(kept, Object) and frame_kind(scratch, kept) == "module":
+            attributes[name] = Object(("attr", thing.key, name), f"self.{name}")
+    scratch.set_state(thing, replace(state, attributes=attributes))
+    if kind == "module" and not state.moved:
+        move(scratch, thing, start)
+        scratch.set_state(thing, replace(scratch.state(thing), moved=False, device=start))
+        for name in scratch.state(thing).registered:
+            held = attributes.get(name)
+            if isinstance(held, Object):
+                scratch.set_state(held, replace(scratch.state(held), moved=False))
+    model.symbolic = (thing, scratch.env)
+    return model.symbolic
+
+
+def frame_kind(frame: Frame, thing: Object) -> str:
+    """The kind of an object."""
+    return frame.state(thing).kind
+
+
+def _set_elsewhere(model: ClassModel, initializer: cst.FunctionDef | None) -> set[str]:
+    """Names of attributes of `self` that methods other than `__init__` assign or move in place."""
+    names: set[str] = set()
+    for owner in (model, *model.bases_in_file()):
+        for method in owner.methods.values():
+            if method is initializer:
+                continue
+            finder = _SelfWrites()
+            method.visit(finder)
+            names |= finder.names
+    return names
+
+
+class _SelfWrites(cst.CSTVisitor):
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+
+    def _target(self, node: cst.BaseExpression) -> None:
+        match node:
+            case cst.Attribute(value=cst.Name(value="self"), attr=cst.Name(value=name)):
+                self.names.add(name)
+            case cst.Tuple(elements=elements) | cst.List(elements=elements):
+                for element in elements:
+                    self._target(element.value)
+            case cst.Subscript(value=value):
+                self._target(value)
+            case _:
+                pass
+
+    def visit_AssignTarget(self, node: cst.AssignTarget) -> None:
+        self._target(node.target)
+
+    def visit_AnnAssign(self, node: cst.AnnAssign) -> None:
+        self._target(node.target)
+
+    def visit_AugAssign(self, node: cst.AugAssign) -> None:
+        self._target(node.target)
+
+    def visit_Call(self, node: cst.Call) -> None:
+        match node.func:
+            case cst.Attribute(value=value, attr=cst.Name(value=name)) if name in IN_PLACE_MOVES:
+                self._target(value)
+            case _:
+                pass

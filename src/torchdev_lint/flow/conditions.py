@@ -1,0 +1,152 @@
+"""Conditions: propositional formulas over atoms, kept so that two tests of one condition are read as one.
+
+`if use_cuda: model.cuda()` and, later, `if use_cuda: x = x.cuda()` depend on the same atom; a mismatch is only looked
+for under assignments of the atoms that a run could have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+Key: TypeAlias = tuple[Any, ...]
+"""The identity of a value that is not known: a parameter, an attribute of another, the result of one call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A condition whose truth is known."""
+
+    value: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """A condition that is not analysed further.
+
+    `kind` is one of:
+    `available` (`key[0]` is the accelerator type that the machine has, or "any"),
+    `count` (`key` is (type, n): more than n devices of the type are there),
+    `device-type` (`key` is (symbol key, type): that device is of this type),
+    `opaque` (anything else; equal keys mean equal truth).
+    `text` is the source it came from, for messages only.
+    """
+
+    kind: str
+    key: Key
+    text: str = ""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Atom) and self.kind == other.kind and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.key))
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """True when `operand` is false."""
+
+    operand: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """True when all operands are."""
+
+    operands: tuple[Formula, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """True when one of the operands is."""
+
+    operands: tuple[Formula, ...]
+
+
+Formula: TypeAlias = Constant | Atom | Not | And | Or
+
+TRUE = Constant(True)
+FALSE = Constant(False)
+
+
+def negate(formula: Formula) -> Formula:
+    """The opposite, without double negation."""
+    match formula:
+        case Constant(value):
+            return FALSE if value else TRUE
+        case Not(operand):
+            return operand
+        case _:
+            return Not(formula)
+
+
+def conjunction(*operands: Formula) -> Formula:
+    """`and`, flattened and simplified."""
+    kept: list[Formula] = []
+    for operand in operands:
+        if operand == FALSE:
+            return FALSE
+        parts = operand.operands if isinstance(operand, And) else (operand,)
+        kept += [part for part in parts if part != TRUE and part not in kept]
+    if not kept:
+        return TRUE
+    return kept[0] if len(kept) == 1 else And(tuple(kept))
+
+
+def disjunction(*operands: Formula) -> Formula:
+    """`or`, flattened and simplified."""
+    kept: list[Formula] = []
+    for operand in operands:
+        if operand == TRUE:
+            return TRUE
+        parts = operand.operands if isinstance(operand, Or) else (operand,)
+        kept += [part for part in parts if part != FALSE and part not in kept]
+    if not kept:
+        return FALSE
+    return kept[0] if len(kept) == 1 else Or(tuple(kept))
+
+
+def atoms(formula: Formula) -> frozenset[Atom]:
+    """The atoms that the formula mentions."""
+    match formula:
+        case Constant():
+            return frozenset()
+        case Atom():
+            return frozenset((formula,))
+        case Not(operand):
+            return atoms(operand)
+        case And(operands) | Or(operands):
+            return frozenset().union(*map(atoms, operands))
+
+
+def truth(formula: Formula, assignment: Mapping[Atom, bool]) -> bool | None:
+    """The formula's truth under a (possibly partial) assignment; None when the assignment does not settle it."""
+    match formula:
+        case Constant(value):
+            return value
+        case Atom():
+            return assignment.get(formula)
+        case Not(operand):
+            inner = truth(operand, assignment)
+            return None if inner is None else not inner
+        case And(operands):
+            found = [truth(operand, assignment) for operand in operands]
+            return False if False in found else None if None in found else True
+        case Or(operands):
+            found = [truth(operand, assignment) for operand in operands]
+            return True if True in found else None if None in found else False
+
+
+def facts(formula: Formula) -> tuple[Formula, ...]:
+    """The formulas that hold for certain when `formula` does: its conjuncts, and itself."""
+    match formula:
+        case Constant():
+            return ()
+        case And(operands):
+            return (formula, *(fact for operand in operands for fact in facts(operand)))
+        case Not(Or(operands)):
+            return (formula, *(fact for operand in operands for fact in facts(negate(operand))))
+        case _:
+            return (formula,)

@@ -1,0 +1,189 @@
+"""Reading values as devices, and finding an expression that names a device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from torchdev_lint.flow.conditions import Key
+from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.lattice import (
+    UNKNOWN_DEVICE,
+    Accelerator,
+    Choice,
+    Cpu,
+    Device,
+    Leaf,
+    Origin,
+    Symbol,
+    choose,
+    explicit,
+    leaves,
+    with_origin,
+)
+from torchdev_lint.flow.values import (
+    DeviceValue,
+    Dtype,
+    Either,
+    Literal,
+    Object,
+    Tensor,
+    Value,
+)
+from torchdev_lint.torch_api import devices as api
+
+
+def literal_device(text: str) -> Device:
+    """The device that a string names; unknown for `meta` and for what is no device string."""
+    parsed = api.parse(text)
+    if parsed is None or parsed[0] == "meta":
+        return UNKNOWN_DEVICE
+    kind, index = parsed
+    return Cpu() if kind == "cpu" else Accelerator(kind, index)
+
+
+def device_key(key: Key) -> Key:
+    """The identity of the device that an object *is*: `x.device` is the device *of* `x`."""
+    if key[0] == "attr" and key[2] == "device":
+        return ("device", key[1])
+    return key
+
+
+def as_device(value: Value) -> Device:
+    """The device that a value stands for when it is given as `device=` or to `.to()`."""
+    match value:
+        case DeviceValue(device=device):
+            return device
+        case Literal(value=bool()):
+            return UNKNOWN_DEVICE
+        case Literal(value=str(text)):
+            return literal_device(text)
+        case Literal(value=int(index)):
+            return Accelerator("cuda", index)
+        case Object(key=key, text=text):
+            return Symbol(device_key(key), text)
+        case Either(guard, then, otherwise):
+            return choose(guard, as_device(then), as_device(otherwise))
+        case _:
+            return UNKNOWN_DEVICE
+
+
+def _last_identifier(node: cst.BaseExpression) -> str:
+    match node:
+        case cst.Name(value=name) | cst.Attribute(attr=cst.Name(value=name)):
+            return name
+        case cst.Subscript(slice=[cst.SubscriptElement(slice=cst.Index(value=cst.SimpleString() as key))]):
+            return str(key.raw_value)
+        case cst.Call(func=function):
+            return _last_identifier(function)
+        case _:
+            return ""
+
+
+def target_of(frame: Frame, value: Value, node: cst.BaseExpression) -> Device | None:
+    """The device that `.to(value)` moves to; None when the argument is a dtype, unknown when that cannot be told."""
+    match value:
+        case Dtype():
+            return None
+        case Tensor(device=device):
+            return device
+        case DeviceValue() | Literal(value=str()) | Literal(value=int()):
+            return as_device(value)
+        case Either(guard, then, otherwise):
+            left, right = target_of(frame, then, node), target_of(frame, otherwise, node)
+            if left is None and right is None:
+                return None
+            return choose(guard, left or UNKNOWN_DEVICE, right or UNKNOWN_DEVICE)
+        case Object():
+            name = _last_identifier(node)
+            if api.DTYPE_NAME.search(name):
+                return None
+            if api.DEVICE_NAME.search(name) or api.DEVICE_NAME.search(value.text.rpartition(".")[2]):
+                return as_device(value)
+            return UNKNOWN_DEVICE
+        case _:
+            return UNKNOWN_DEVICE
+
+
+def may_be_accelerator(device: Device) -> bool:
+    """Whether some run could find the device to be an accelerator."""
+    return any(isinstance(leaf, (Accelerator, Symbol)) for leaf in leaves(device))
+
+
+def may_be_host(device: Device) -> bool:
+    """Whether some run could find the device to be the CPU."""
+    return any(isinstance(leaf, (Cpu, Symbol)) for leaf in leaves(device))
+
+
+def moved_to(device: Device, node: cst.CSTNode) -> Device:
+    """The device as the target of the transfer `node`."""
+    return with_origin(explicit(device), Origin(node, "moved"))
+
+
+def made_on(device: Device, node: cst.CSTNode, *, following: bool = False) -> Device:
+    """The device as the place where `node` makes something; with `following`, where the device came from is kept."""
+    return with_origin(device, Origin(node, "made"), wrap=following)
+
+
+def same_device(left: Device, right: Device) -> bool:
+    """Whether two devices are the same thing and known."""
+    known = not any(leaf == UNKNOWN_DEVICE for leaf in leaves(left))
+    return known and left == right
+
+
+_PREFERRED = ("device", "self.device", "dev", "self._device", "args.device", "DEVICE")
+
+
+def device_names(frame: Frame) -> Iterator[tuple[str, Device]]:
+    """Expressions in scope that hold a device: names, and attributes of `self` and of other named things."""
+    for name, value in frame.visible_names():
+        match value:
+            case DeviceValue(device=device):
+                yield name, device
+            case Literal(value=str(text)) if api.parse(text):
+                yield name, literal_device(text)
+            case Either():
+                yield name, as_device(value)
+            case Object():
+                if api.DEVICE_NAME.search(name):
+                    yield name, as_device(value)
+                for attribute, held in frame.state(value).attributes.items():
+                    if isinstance(held, DeviceValue) or (
+                        isinstance(held, (Object, Literal, Either)) and api.DEVICE_NAME.search(attribute)
+                    ):
+                        yield f"{name}.{attribute}", as_device(held)
+            case _:
+                pass
+
+
+def name_of_device(frame: Frame, device: Device) -> str | None:
+    """An expression in scope that certainly holds this device here."""
+    found = [name for name, held in device_names(frame) if same_device(held, device)]
+    if not found:
+        return _attribute_path(frame, device)
+    return min(found, key=lambda name: (_PREFERRED.index(name) if name in _PREFERRED else len(_PREFERRED)))
+
+
+def _attribute_path(frame: Frame, device: Device) -> str | None:
+    """`args.device` and its like: an attribute, never assigned here, of a name that still holds what it held."""
+    if not isinstance(device, Symbol) or not device.text:
+        return None
+    base, _, attribute = device.text.rpartition(".")
+    if not base or "." in base or not base.isidentifier():
+        return None
+    value = frame.lookup(base)
+    if isinstance(value, Object) and device.key in (("device", value.key), ("attr", value.key, attribute)):
+        held = frame.state(value).attributes.get(attribute)
+        return device.text if held is None and (attribute == "device" or device.key[0] == "attr") else None
+    return None
+
+
+def leaf_under(device: Device, leaf: Leaf) -> bool:
+    """Whether `leaf` is one of the device's leaves."""
+    return any(found == leaf for found in leaves(device))
+
+
+def is_choice(device: Device) -> bool:
+    """Whether the device depends on a condition."""
+    return isinstance(device, Choice)

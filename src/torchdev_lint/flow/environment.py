@@ -1,0 +1,104 @@
+"""The state of the interpretation at one point of a program: names, objects, known conditions, default device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from torchdev_lint.flow.conditions import Formula, Key, facts, negate
+from torchdev_lint.flow.lattice import CPU, Device, Symbol, UnknownDevice, choose
+from torchdev_lint.flow.values import Object, State, Value, join
+
+
+def default_state(thing: Object) -> State:
+    """What is assumed of a thing that nothing has been seen to happen to: it is where it is."""
+    return State("unknown", Symbol(("device", thing.key), f"{thing.text}.device" if thing.text else "", assumed=True))
+
+
+@dataclass(slots=True)
+class Environment:
+    """Names of the current scope, the heap of objects, the conditions known to hold, where factories put tensors."""
+
+    names: dict[str, Value] = field(default_factory=dict)
+    heap: dict[Key, State] = field(default_factory=dict)
+    path: tuple[Formula, ...] = ()
+    default_device: Device = CPU
+
+    def copy(self) -> Environment:
+        """An environment that changes independently (values and states are immutable)."""
+        return Environment(dict(self.names), dict(self.heap), self.path, self.default_device)
+
+    def assume(self, formula: Formula) -> None:
+        """Add what is known when `formula` holds."""
+        known = set(self.path)
+        self.path = (*self.path, *(fact for fact in facts(formula) if fact not in known))
+
+    def state(self, thing: Object) -> State:
+        """What is known of an object."""
+        return self.heap.get(thing.key) or default_state(thing)
+
+    def set_state(self, thing: Object, state: State) -> None:
+        """Record what is known of an object."""
+        self.heap[thing.key] = state
+
+
+def distinguishing(left: Environment, right: Environment) -> Formula | None:
+    opposite = {negate(fact) for fact in right.path}
+    for fact in left.path:
+        if fact in opposite:
+            return fact
+    return None
+
+
+def _merge_states(guard: Formula | None, left: State, right: State) -> State:
+    if left == right:
+        return left
+    attributes = {
+        name: join(guard, left.attributes[name], right.attributes[name])
+        if name in left.attributes and name in right.attributes
+        else (left.attributes.get(name) or right.attributes[name])
+        for name in {**left.attributes, **right.attributes}
+    }
+    return replace(
+        left,
+        kind=left.kind if left.kind == right.kind else "module" if "module" in (left.kind, right.kind) else "unknown",
+        device=choose(guard, left.device, right.device),
+        attributes=attributes,
+        registered=left.registered | right.registered,
+        moves_inputs=left.moves_inputs or right.moves_inputs,
+        moved=left.moved or right.moved,
+        element=join(guard, left.element, right.element),
+    )
+
+
+def merge(left: Environment | None, right: Environment | None) -> Environment | None:
+    """The environment where two control flows meet; None is a flow that cannot be reached."""
+    if left is None or right is None or left is right:
+        return left if right is None else right
+    guard = distinguishing(left, right)
+    names = {
+        name: join(guard, left.names[name], right.names[name])
+        if name in left.names and name in right.names
+        else (left.names.get(name) or right.names[name])
+        for name in {**left.names, **right.names}
+    }
+    heap = dict(left.heap)
+    for key, state in right.heap.items():
+        other = heap.get(key)
+        if other is None:
+            # the object was touched on one side only: on the other it is as assumed from the start
+            other = default_state(Object(key)) if key not in left.heap and state.kind == "unknown" else state
+        heap[key] = _merge_states(guard, other, state)
+    for key, state in left.heap.items():
+        if key not in right.heap and state.kind == "unknown":
+            heap[key] = _merge_states(guard, state, default_state(Object(key)))
+    common = set(right.path)
+    default = left.default_device if left.default_device == right.default_device else UnknownDevice()
+    return Environment(names, heap, tuple(fact for fact in left.path if fact in common), default)
+
+
+def merge_all(environments: list[Environment]) -> Environment | None:
+    """The meeting point of many flows."""
+    result: Environment | None = None
+    for environment in environments:
+        result = merge(result, environment)
+    return result

@@ -1,0 +1,304 @@
+"""One activation of the interpreter (a module, a function call, a method read on its own) and what all share.
+
+Handlers for expressions and statements are free functions, registered by node class with `@expression` and
+`@statement`; a frame dispatches to them. A handler that does not exist, or a value that is not understood, gives
+`UNKNOWN`: the interpretation never fails on valid syntax.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, TypeVar
+
+import libcst as cst
+
+from torchdev_lint.flow.conditions import Formula
+from torchdev_lint.flow.environment import Environment, distinguishing, merge, merge_all
+from torchdev_lint.flow.events import DeviceLiteral, Event
+from torchdev_lint.flow.lattice import Device
+from torchdev_lint.flow.values import NONE, UNKNOWN, Api, Function, Object, State, Value, join
+
+ExpressionHandler: TypeAlias = "Callable[[Frame, Any], Value]"
+StatementHandler: TypeAlias = "Callable[[Frame, Any], None]"
+Node = TypeVar("Node", bound=cst.CSTNode)
+
+EXPRESSIONS: dict[type[cst.CSTNode], ExpressionHandler] = {}
+STATEMENTS: dict[type[cst.CSTNode], StatementHandler] = {}
+
+MAX_CALL_DEPTH = 8
+"""Calls are followed into the file's own functions this deep."""
+FILE_BUDGET = 60_000
+"""Statements executed for one file before calls are no longer followed (each is counted once per visit)."""
+
+
+def expression(
+    *types: type[cst.CSTNode],
+) -> Callable[[Callable[[Frame, Node], Value]], Callable[[Frame, Node], Value]]:
+    """Register the handler of some expression node classes."""
+
+    def register(handler: Callable[[Frame, Node], Value]) -> Callable[[Frame, Node], Value]:
+        EXPRESSIONS.update(dict.fromkeys(types, handler))
+        return handler
+
+    return register
+
+
+def statement(
+    *types: type[cst.CSTNode],
+) -> Callable[[Callable[[Frame, Node], None]], Callable[[Frame, Node], None]]:
+    """Register the handler of some statement node classes."""
+
+    def register(handler: Callable[[Frame, Node], None]) -> Callable[[Frame, Node], None]:
+        STATEMENTS.update(dict.fromkeys(types, handler))
+        return handler
+
+    return register
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the user's configuration tells the inference: names of functions that return CPU tensors."""
+
+    tensor_constructors: frozenset[str]
+
+
+@dataclass(slots=True)
+class Analysis:
+    """What the activations of one file share."""
+
+    module: cst.Module
+    options: Options
+    events: dict[tuple[Any, ...], Event] = field(default_factory=dict)
+    literals: dict[int, list[DeviceLiteral]] = field(default_factory=dict)
+    pending: list[Function] = field(default_factory=list)
+    """Functions met so far, each to be read on its own once."""
+    budget: int = FILE_BUDGET
+    frames: int = 0
+    quiet: int = 0
+    """While positive, device literals are mere text: compared, printed, used as keys."""
+    muted: int = 0
+    """While positive, the code is meant to fail: nothing is published."""
+
+    def publish(self, key: tuple[Any, ...], event: Event) -> None:
+        """Record an event once, however often its code is visited."""
+        if not self.muted:
+            self.events.setdefault(key, event)
+
+    def meet(self, function: Function) -> None:
+        """Note a function, to be read on its own later."""
+        self.pending.append(function)
+
+    def text(self, node: cst.CSTNode) -> str:
+        """The node's source text."""
+        return self.module.code_for_node(node).strip()
+
+
+@dataclass(slots=True)
+class Loop:
+    """The flows that leave a loop's body early."""
+
+    breaks: list[Environment] = field(default_factory=list)
+    continues: list[Environment] = field(default_factory=list)
+
+
+class Frame:
+    """One activation: its environment, its place in the call stack, the flows that leave it."""
+
+    def __init__(
+        self,
+        analysis: Analysis,
+        env: Environment,
+        *,
+        parent: Frame | None = None,
+        caller: Frame | None = None,
+        function: Function | None = None,
+        call: Any = None,
+    ) -> None:
+        analysis.frames += 1
+        self.uid = analysis.frames
+        self.analysis = analysis
+        self.env = env
+        self.alive = True
+        self.parent = parent
+        self.caller = caller
+        self.function = function
+        self.call = call
+        self.returns: list[tuple[Value, Environment]] = []
+        self.yields: list[Value] = []
+        self.loops: list[Loop] = []
+        self.salt: tuple[int, ...] = ()
+        self.handlers = 0
+        self.discarded: Any = None
+        self.globals: set[str] = set()
+        self.nonlocals: set[str] = set()
+        self.faults: set[tuple[int, int]] = set()
+        """(call, origin) of the tensors already found at fault inside a call made here."""
+
+    # -- expressions and statements
+
+    def evaluate(self, node: cst.CSTNode) -> Value:
+        """The value of an expression; its effects happen."""
+        handler = EXPRESSIONS.get(type(node))
+        return UNKNOWN if handler is None else handler(self, node)
+
+    def execute(self, statements: Sequence[cst.CSTNode]) -> None:
+        """Run statements in order until one leaves."""
+        for node in statements:
+            if not self.alive:
+                return
+            self.analysis.budget -= 1
+            handler = STATEMENTS.get(type(node))
+            if handler is not None:
+                handler(self, node)
+
+    def run_branch(self, env: Environment, statements: Sequence[cst.CSTNode]) -> Environment | None:
+        """Run a block on an environment of its own; None when its end cannot be reached."""
+        self.env, self.alive = env, True
+        self.execute(statements)
+        return self.env if self.alive else None
+
+    def resume(self, *flows: Environment | None) -> None:
+        """Go on where these flows meet."""
+        met = merge_all([flow for flow in flows if flow is not None])
+        self.alive = met is not None
+        if met is not None:
+            self.env = met
+
+    def leave(self) -> None:
+        """The rest of the block cannot be reached."""
+        self.alive = False
+
+    @contextmanager
+    def assuming(self, formula: Formula) -> Iterator[None]:
+        """Evaluate part of an expression where a condition is known to hold (`a if c else b`, `c and a`)."""
+        path = self.env.path
+        self.env.assume(formula)
+        try:
+            yield
+        finally:
+            self.env.path = path
+
+    @contextmanager
+    def quietly(self) -> Iterator[None]:
+        """Evaluate something in which device literals are mere text."""
+        self.analysis.quiet += 1
+        try:
+            yield
+        finally:
+            self.analysis.quiet -= 1
+
+    # -- names
+
+    @property
+    def module_frame(self) -> Frame:
+        """The activation of the module itself."""
+        frame = self
+        while frame.parent is not None:
+            frame = frame.parent
+        return frame
+
+    def lookup(self, name: str) -> Value:
+        """The value of a name, by Python's scoping; an unknown name is an object of its own."""
+        frame: Frame | None = self
+        while frame is not None:
+            value = frame.env.names.get(name)
+            if value is not None:
+                return value
+            frame = frame.parent
+        if name in BUILTINS:
+            return Api(f"builtins.{name}")
+        return Object(("global", name), name)
+
+    def bind(self, name: str, value: Value) -> None:
+        """Assign to a name in its scope."""
+        frame = self
+        if name in self.globals:
+            frame = self.module_frame
+        elif name in self.nonlocals:
+            owner = self.parent
+            while owner is not None and name not in owner.env.names:
+                owner = owner.parent
+            frame = owner or self
+        frame.env.names[name] = value
+
+    def visible_names(self) -> Iterator[tuple[str, Value]]:
+        """Names that code standing here may use, innermost scope first."""
+        seen: set[str] = set()
+        frame: Frame | None = self
+        while frame is not None:
+            for name, value in frame.env.names.items():
+                if name not in seen:
+                    seen.add(name)
+                    yield name, value
+            frame = frame.parent
+
+    # -- objects
+
+    def state(self, thing: Object) -> State:
+        """What is known of an object here."""
+        return self.env.state(thing)
+
+    def set_state(self, thing: Object, state: State) -> None:
+        """Record what is known of an object from here on."""
+        self.env.set_state(thing, state)
+
+    def fresh(self, node: cst.CSTNode, state: State, text: str = "") -> Object:
+        """A new object made by `node`."""
+        thing = Object(("made", id(node), self.uid), text)
+        self.set_state(thing, state)
+        return thing
+
+    def result_of(self, node: cst.CSTNode, text: str = "") -> Object:
+        """The unknown result of a call: unknown, but the same wherever it goes."""
+        thing = Object(("call", id(node), self.uid), text)
+        self.env.heap.pop(thing.key, None)
+        return thing
+
+    # -- the call stack
+
+    def depth(self) -> int:
+        """How many calls deep this activation is."""
+        frame, count = self.caller, 0
+        while frame is not None:
+            frame, count = frame.caller, count + 1
+        return count
+
+    def running(self, node: cst.CSTNode) -> bool:
+        """Whether a function is already being executed further up the stack."""
+        frame: Frame | None = self
+        while frame is not None:
+            if frame.function is not None and frame.function.node is node:
+                return True
+            frame = frame.caller
+        return False
+
+    def default_device(self) -> Device:
+        """Where a factory without `device=` puts its result."""
+        return self.env.default_device
+
+    def join_returns(self) -> tuple[Value, Environment | None]:
+        """The value and the environment in which the activation ends; falling off the end returns None."""
+        ends = list(self.returns)
+        if self.alive:
+            ends.append((NONE, self.env))
+        if not ends:
+            return UNKNOWN, None
+        value, env = ends[0]
+        for other_value, other_env in ends[1:]:
+            value = join(distinguishing(env, other_env), value, other_value)
+            merged = merge(env, other_env)
+            assert merged is not None
+            env = merged
+        return value, env
+
+
+BUILTINS = frozenset(
+    (
+        "abs all any bool bytes callable dict dir divmod enumerate filter float format frozenset getattr hasattr hash id int "
+        "isinstance issubclass iter len list map max min next object open ord pow print property range repr reversed round "
+        "set setattr slice sorted staticmethod classmethod str sum super tuple type vars zip"
+    ).split()
+)
+"""Builtin functions that handlers know by name."""

@@ -1,0 +1,187 @@
+"""Calling the file's own functions: binding arguments, running the body, taking over what it did."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from torchdev_lint.flow.callsites import Argument, CallSite
+from torchdev_lint.flow.conditions import Key
+from torchdev_lint.flow.environment import Environment
+from torchdev_lint.flow.frame import MAX_CALL_DEPTH, Frame
+from torchdev_lint.flow.lattice import Origin
+from torchdev_lint.flow.objects import forget_device
+from torchdev_lint.flow.values import (
+    UNKNOWN,
+    Class,
+    Entries,
+    Function,
+    Items,
+    Many,
+    Object,
+    Tensor,
+    Value,
+    element_of,
+    join_all,
+    retag,
+)
+from torchdev_lint.torch_api.libraries import SIGNATURE_KEEPING_DECORATORS
+
+
+def body_of(node: cst.FunctionDef | cst.Lambda) -> list[cst.CSTNode]:
+    """The statements of a function's body."""
+    if isinstance(node, cst.Lambda):
+        return []
+    body = node.body
+    return list(body.body)
+
+
+def _keeps_signature(function: Function) -> bool:
+    return all(decorator in SIGNATURE_KEEPING_DECORATORS for decorator in function.decorators)
+
+
+def can_follow(frame: Frame, function: Function) -> bool:
+    """Whether a call of the function is to be followed into its body."""
+    return (
+        frame.analysis.budget > 0
+        and frame.depth() < MAX_CALL_DEPTH
+        and not frame.running(function.node)
+        and _keeps_signature(function)
+    )
+
+
+def not_followed(frame: Frame, site: CallSite, text: str = "") -> Value:
+    """The result of a call whose body is not read; modules given to it may have been moved."""
+    for argument in site.arguments:
+        if isinstance(argument.value, Object):
+            forget_device(frame, argument.value)
+    return frame.result_of(site.node, text)
+
+
+def call(frame: Frame, function: Function, site: CallSite) -> Value:
+    """The result of calling a function of this file."""
+    if not can_follow(frame, function):
+        return not_followed(frame, site, function.name)
+    env = Environment({}, dict(frame.env.heap), frame.env.path, frame.env.default_device)
+    child = Frame(frame.analysis, env, parent=function.frame, caller=frame, function=function, call=site.node)
+    child.salt = frame.salt
+    child.env.names = _bind(child, function, site)
+    value, end = run_body(child, function)
+    if end is None:
+        frame.leave()
+        return UNKNOWN
+    frame.env.heap = end.heap
+    frame.env.default_device = end.default_device
+    return value
+
+
+def run_body(child: Frame, function: Function) -> tuple[Value, Environment | None]:
+    """Execute a body whose parameters are bound; its result and the environment at its end."""
+    node = function.node
+    if isinstance(node, cst.Lambda):
+        return child.evaluate(node.body), child.env
+    child.execute(body_of(node))
+    value, end = child.join_returns()
+    if child.yields:
+        value = Many(join_all(child.yields))
+    return value, end
+
+
+def call_without_arguments(frame: Frame, function: Function) -> Value:
+    """The result of reading a property."""
+    return call(frame, function, CallSite(function.node))
+
+
+def _bind(child: Frame, function: Function, site: CallSite) -> dict[str, Value]:
+    parameters = function.node.params
+    names: dict[str, Value] = {}
+    origin_frame = child.uid
+
+    def entered(argument: Argument) -> Value:
+        return retag(argument.value, Origin(argument.node, "argument", origin_frame))
+
+    positional: list[Value] = []
+    keywords: dict[str, Value] = {}
+    open_ended: Value | None = None
+    if function.receiver is not None and "staticmethod" not in function.decorators:
+        receiver = function.receiver
+        if "classmethod" in function.decorators and isinstance(receiver, Object) and function.owner is not None:
+            receiver = Class(function.owner)
+        positional.append(receiver)
+    for argument in site.arguments:
+        if argument.star == "*":
+            if isinstance(argument.value, Items):
+                positional += argument.value.items
+            else:
+                open_ended = element_of(argument.value)
+        elif argument.star == "**":
+            if isinstance(argument.value, Entries):
+                keywords |= {name: value for name, value in argument.value.entries if name not in keywords}
+                if argument.value.default != UNKNOWN:
+                    open_ended = argument.value.default
+            elif isinstance(argument.value, Tensor):
+                part = Tensor(argument.value.device)
+                open_ended = retag(part, Origin(argument.node, "argument", origin_frame))
+            else:
+                open_ended = UNKNOWN
+        elif argument.keyword is not None:
+            keywords[argument.keyword] = entered(argument)
+        else:
+            positional.append(entered(argument))
+
+    for parameter in (*parameters.posonly_params, *parameters.params):
+        name = parameter.name.value
+        if positional:
+            names[name] = positional.pop(0)
+        elif name in keywords:
+            names[name] = keywords.pop(name)
+        elif open_ended is not None:
+            names[name] = open_ended if parameter.default is None else UNKNOWN
+        else:
+            names[name] = _default(function, parameter)
+    if isinstance(parameters.star_arg, cst.Param):
+        names[parameters.star_arg.name.value] = (
+            Items(tuple(positional)) if open_ended is None else Many(join_all([*positional, open_ended]))
+        )
+    for parameter in parameters.kwonly_params:
+        name = parameter.name.value
+        if name in keywords:
+            names[name] = keywords.pop(name)
+        else:
+            names[name] = UNKNOWN if open_ended is not None else _default(function, parameter)
+    if parameters.star_kwarg is not None:
+        names[parameters.star_kwarg.name.value] = Entries(tuple(keywords.items()), open_ended or UNKNOWN)
+    return names
+
+
+def _default(function: Function, parameter: cst.Param) -> Value:
+    if parameter.default is None:
+        return Object(parameter_key(function.node, parameter.name.value), parameter.name.value)
+    with function.frame.quietly():
+        return function.frame.evaluate(parameter.default)
+
+
+def parameter_key(node: cst.CSTNode, name: str) -> Key:
+    """The identity of whatever a parameter holds when nothing is known of the caller."""
+    return ("parameter", id(node), name)
+
+
+def bind_symbolically(function: Function) -> dict[str, Value]:
+    """Parameters bound to whatever a caller may give."""
+    parameters = function.node.params
+    names: dict[str, Value] = {}
+    for parameter in (*parameters.posonly_params, *parameters.params, *parameters.kwonly_params):
+        name = parameter.name.value
+        names[name] = Object(parameter_key(function.node, name), name)
+    if isinstance(parameters.star_arg, cst.Param):
+        name = parameters.star_arg.name.value
+        names[name] = Object(parameter_key(function.node, name), name)
+    if parameters.star_kwarg is not None:
+        name = parameters.star_kwarg.name.value
+        names[name] = Object(parameter_key(function.node, name), name)
+    first = next(iter((*parameters.posonly_params, *parameters.params)), None)
+    if function.receiver is not None and first is not None and "staticmethod" not in function.decorators:
+        receiver = function.receiver
+        if "classmethod" in function.decorators and function.owner is not None:
+            receiver = Class(function.owner)
+        names[first.name.value] = receiver
+    return names

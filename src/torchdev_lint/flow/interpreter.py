@@ -1,0 +1,80 @@
+"""Reading a whole file: the module from top to bottom, then each function on its own."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from torchdev_lint.flow import calls, expressions, statements  # registers the handlers
+from torchdev_lint.flow.classes import symbolic_self
+from torchdev_lint.flow.environment import Environment
+from torchdev_lint.flow.events import DeviceLiteral, Event
+from torchdev_lint.flow.frame import Analysis, Frame, Options
+from torchdev_lint.flow.functions import bind_symbolically, run_body
+from torchdev_lint.flow.values import Function
+
+__all__ = ["calls", "expressions", "read_module", "statements"]
+
+
+def read_module(module: cst.Module, options: Options) -> list[Event]:
+    """All events of a parsed file.
+
+    The module's statements run first, with the file's own functions followed into at each call. Then every function and
+    method runs on its own, with parameters that may hold anything: what fails there fails for every caller.
+    """
+    analysis = Analysis(module, options)
+    frame = Frame(analysis, Environment())
+    frame.execute(module.body)
+    frame.alive = True
+    seen: set[int] = set()
+    while analysis.pending:
+        function = analysis.pending.pop(0)
+        if id(function.node) not in seen:
+            seen.add(id(function.node))
+            read_alone(analysis, function)
+    return [*analysis.events.values(), *settle_literals(analysis)]
+
+
+def read_alone(analysis: Analysis, function: Function) -> None:
+    """Run a function with symbolic parameters."""
+    definition = function.frame
+    env = Environment({}, dict(definition.env.heap), (), definition.env.default_device)
+    if definition.parent is None:
+        env.default_device = Environment().default_device
+    if function.owner is not None:
+        receiver, env_of_self = symbolic_self(function.owner)
+        if function.name == "__init__":
+            return  # was run for `self`
+        env = env_of_self.copy()
+        env.names = {}
+        function = Function(
+            function.node, function.name, definition, receiver, function.owner, function.decorators
+        )
+    child = Frame(analysis, env, parent=definition, function=function)
+    child.env.names = bind_symbolically(function)
+    analysis.budget = max(analysis.budget, 2_000)
+    run_body(child, function)
+
+
+def settle_literals(analysis: Analysis) -> list[DeviceLiteral]:
+    """One event for each literal: its use is guarded when every way that leads to it is."""
+    settled = []
+    for uses in analysis.literals.values():
+        called = [use for use in uses if use.inlined]
+        decisive = called or uses
+        guarded = all(use.guarded for use in decisive) or (bool(called) and all(u.guarded for u in uses if not u.inlined))
+        shown = next((use for use in uses if not use.inlined), uses[0])
+        settled.append(
+            DeviceLiteral(
+                node=shown.node,
+                form=shown.form,
+                type=shown.type,
+                index=shown.index,
+                text=shown.text,
+                guarded=guarded,
+                inlined=shown.inlined,
+                scope_device=shown.scope_device,
+                torch_name=shown.torch_name,
+                call=shown.call,
+            )
+        )
+    return settled

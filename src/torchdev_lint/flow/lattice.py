@@ -1,0 +1,309 @@
+"""The device lattice: where a tensor or a module may live, and when two such places certainly differ.
+
+A device is a leaf (`UnknownDevice`, `Cpu`, `Accelerator`, `Symbol`, `Anywhere`) or a `Choice` between two devices by a condition.
+Every leaf remembers its `Origin`, which takes no part in comparisons.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from typing import Any, TypeAlias
+
+from torchdev_lint.flow.conditions import (
+    Atom,
+    Formula,
+    Key,
+    atoms,
+    truth,
+)
+
+MAX_LEAVES = 12
+"""A choice between more devices than this is given up as unknown."""
+MAX_ATOMS = 7
+"""Conflicts are searched over at most this many conditions at once (2 to this power assignments)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Why a value is where it is: the node that put it there, and what that node did.
+
+    `what` is one of `made`, `moved`, `argument`, `default`. An `argument` origin records that the value entered the
+    function activation `frame` through the argument `node` of its call; `inner` is the origin it had outside.
+    """
+
+    node: Any
+    what: str
+    frame: int = 0
+    inner: Origin | None = None
+
+    def root(self) -> Origin:
+        """The origin before any argument passing."""
+        origin = self
+        while origin.inner is not None:
+            origin = origin.inner
+        return origin
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownDevice:
+    """Nothing is known: never reported, never fixed."""
+
+    origin: Origin | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Anywhere:
+    """The device of a module without parameters and buffers: it works with inputs from any device."""
+
+    origin: Origin | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Cpu:
+    """Certainly the host."""
+
+    origin: Origin | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Accelerator:
+    """A literal accelerator. Without an index it is the *current* device of the type."""
+
+    type: str
+    index: int | None = None
+    origin: Origin | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """Whatever a name holds: a parameter `device`, `args.device`, the device of another value.
+
+    `assumed` says that nothing was moved there by the program read so far (a parameter's own device): such a device may
+    well be the CPU.
+    """
+
+    key: Key
+    text: str = field(default="", compare=False)
+    assumed: bool = field(default=False, compare=False)
+    origin: Origin | None = field(default=None, compare=False)
+
+
+Leaf: TypeAlias = UnknownDevice | Anywhere | Cpu | Accelerator | Symbol
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One device if `guard` holds, the other if not."""
+
+    guard: Formula
+    then: Device
+    otherwise: Device
+
+
+Device: TypeAlias = Leaf | Choice
+
+UNKNOWN_DEVICE = UnknownDevice()
+CPU = Cpu()
+
+
+def leaves(device: Device) -> Iterator[Leaf]:
+    """All leaves, left to right."""
+    stack: list[Device] = [device]
+    while stack:
+        top = stack.pop()
+        if isinstance(top, Choice):
+            stack += [top.otherwise, top.then]
+        else:
+            yield top
+
+
+def device_atoms(device: Device) -> frozenset[Atom]:
+    """The atoms that decide between the leaves."""
+    if isinstance(device, Choice):
+        return atoms(device.guard) | device_atoms(device.then) | device_atoms(device.otherwise)
+    return frozenset()
+
+
+def choose(guard: Formula | None, then: Device, otherwise: Device) -> Device:
+    """The join of two devices; without a guard to tell them apart, different devices join to unknown."""
+    if then == otherwise:
+        return then
+    if guard is None:
+        return UNKNOWN_DEVICE
+    joined = Choice(guard, then, otherwise)
+    if sum(1 for _ in itertools.islice(leaves(joined), MAX_LEAVES + 1)) > MAX_LEAVES:
+        return UNKNOWN_DEVICE
+    return joined
+
+
+def with_origin(device: Device, origin: Origin | None, *, wrap: bool = False) -> Device:
+    """The same device with every leaf's origin set; with `wrap`, the old origin is kept inside the new one."""
+    if isinstance(device, Choice):
+        return Choice(
+            device.guard,
+            with_origin(device.then, origin, wrap=wrap),
+            with_origin(device.otherwise, origin, wrap=wrap),
+        )
+    if wrap and origin is not None:
+        return replace(device, origin=replace(origin, inner=device.origin))
+    return replace(device, origin=origin)
+
+
+def explicit(device: Device) -> Device:
+    """The same device as the target of a transfer that the program wrote down: no longer merely assumed."""
+    if isinstance(device, Choice):
+        return Choice(device.guard, explicit(device.then), explicit(device.otherwise))
+    return replace(device, assumed=False) if isinstance(device, Symbol) else device
+
+
+class Level(IntEnum):
+    """How sure it is that two devices differ on a machine that has an accelerator."""
+
+    NO = 0
+    POSSIBLE = 1
+    """One is the CPU, the other is where a parameter or the module itself is: fails as soon as that is moved."""
+    CERTAIN = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Two devices that differ, as they are under the assignment found."""
+
+    level: Level
+    left: Leaf
+    right: Leaf
+
+
+def _settle(device: Device, assignment: dict[Atom, bool]) -> Leaf:
+    while isinstance(device, Choice):
+        settled = truth(device.guard, assignment)
+        if settled is None:
+            return UNKNOWN_DEVICE
+        device = device.then if settled else device.otherwise
+    return device
+
+
+def _symbol_against_cpu(symbol: Symbol, assignment: dict[Atom, bool]) -> Level:
+    """What the assignment says of the symbol's type decides; by default a symbol may be an accelerator."""
+    for atom, value in assignment.items():
+        if atom.kind == "device-type" and atom.key[0] == symbol.key:
+            is_cpu_test = atom.key[1] == "cpu"
+            if is_cpu_test == value:
+                return Level.NO
+            return Level.CERTAIN
+    return Level.POSSIBLE if symbol.assumed else Level.CERTAIN
+
+
+def _compare_leaves(left: Leaf, right: Leaf, assignment: dict[Atom, bool]) -> Level:
+    match left, right:
+        case Cpu(), Accelerator():
+            return Level.CERTAIN
+        case Accelerator(), Cpu():
+            return Level.CERTAIN
+        case Accelerator(), Accelerator():
+            differ = left.type == right.type and None not in (left.index, right.index) and left.index != right.index
+            return Level.CERTAIN if differ else Level.NO
+        case Cpu(), Symbol():
+            return _symbol_against_cpu(right, assignment)
+        case Symbol(), Cpu():
+            return _symbol_against_cpu(left, assignment)
+        case _:
+            return Level.NO
+
+
+def _machines(devices: Sequence[Device], relevant: Iterable[Atom]) -> list[str]:
+    """The accelerator types to imagine: those spoken of, cuda first."""
+    types = {leaf.type for device in devices for leaf in leaves(device) if isinstance(leaf, Accelerator)}
+    types |= {str(atom.key[0]) for atom in relevant if atom.kind in ("available", "count")}
+    return ["cuda", *sorted(types - {"cuda", "any"})]
+
+
+def _assignments(relevant: Sequence[Atom], machine: str, path: Sequence[Formula]) -> Iterator[dict[Atom, bool]]:
+    """Every assignment that a machine with accelerators of one type could see on this path."""
+    fixed: dict[Atom, bool] = {}
+    free: list[Atom] = []
+    for atom in relevant:
+        if atom.kind == "available":
+            fixed[atom] = atom.key[0] in (machine, "any")
+        elif atom.kind == "count" and atom.key[0] not in (machine, "any"):
+            fixed[atom] = False
+        else:
+            free.append(atom)
+    for values in itertools.product((True, False), repeat=len(free)):
+        assignment = fixed | dict(zip(free, values, strict=True))
+        if all(truth(fact, assignment) is not False for fact in path):
+            yield assignment
+
+
+def _possible_here(leaf: Leaf, machine: str) -> bool:
+    return not isinstance(leaf, Accelerator) or leaf.type == machine
+
+
+def conflict(left: Device, right: Device, path: Sequence[Formula] = ()) -> Conflict | None:
+    """Whether two devices certainly differ in some run that reaches this point with an accelerator at hand.
+
+    `path` are the conditions known to hold here. Conditions that only one side depends on may be chosen freely; when
+    each side depends on conditions that the other does not know, they may be linked in ways not seen, and only a
+    difference under *every* assignment counts.
+    """
+    left_atoms, right_atoms = device_atoms(left), device_atoms(right)
+    relevant = set(left_atoms | right_atoms)
+    about = {leaf.key for device in (left, right) for leaf in leaves(device) if isinstance(leaf, Symbol)}
+    facts_here: list[Formula] = []
+    for fact in path:
+        mentioned = atoms(fact)
+        tells_type = any(atom.kind == "device-type" and atom.key[0] in about for atom in mentioned)
+        if mentioned & relevant or tells_type or any(atom.kind == "available" for atom in mentioned):
+            facts_here.append(fact)
+            relevant |= mentioned
+    if len(relevant) > MAX_ATOMS:
+        facts_here = [fact for fact in facts_here if atoms(fact) <= (left_atoms | right_atoms)]
+        relevant = set(left_atoms | right_atoms)
+        if len(relevant) > MAX_ATOMS:
+            return None
+    free_left = {atom for atom in left_atoms if atom.kind == "opaque"}
+    free_right = {atom for atom in right_atoms if atom.kind == "opaque"}
+    linked = free_left <= free_right or free_right <= free_left
+    ordered = sorted(relevant, key=lambda atom: (atom.kind, repr(atom.key)))
+    best: Conflict | None = None
+    for machine in _machines((left, right), relevant):
+        for assignment in _assignments(ordered, machine, facts_here):
+            here, there = _settle(left, assignment), _settle(right, assignment)
+            if not (_possible_here(here, machine) and _possible_here(there, machine)):
+                continue
+            level = _compare_leaves(here, there, assignment)
+            if level == Level.NO and not linked:
+                return None
+            if level > (best.level if best else Level.NO):
+                best = Conflict(level, here, there)
+    return best
+
+
+def describe(device: Device) -> str:
+    """The device as a message names it: `the CPU`, `cuda:0`, `` `device` ``."""
+    match device:
+        case Cpu():
+            return "the CPU"
+        case Accelerator(type=type_, index=index):
+            return f"`{type_}`" if index is None else f"`{type_}:{index}`"
+        case Symbol(text=text):
+            return f"`{text}`" if text else "another device"
+        case Choice():
+            named = list(dict.fromkeys(describe(leaf) for leaf in leaves(device)))
+            return " or ".join(named)
+        case _:
+            return "an unknown device"
+
+
+def story(leaf: Leaf) -> list[Origin]:
+    """What put something where it is, first cause first, without the arguments it was passed through."""
+    steps: list[Origin] = []
+    origin = leaf.origin
+    while origin is not None:
+        if origin.what != "argument" and origin.node is not None:
+            steps.append(origin)
+        origin = origin.inner
+    return steps[::-1]

@@ -1,0 +1,193 @@
+"""Device literals with an index: finding them, and telling whether the program guards them."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from torchdev_lint.flow import device_values, truths
+from torchdev_lint.flow.conditions import Atom, Formula, atoms, negate, truth
+from torchdev_lint.flow.events import DeviceLiteral
+from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.lattice import Accelerator, Choice, Symbol
+from torchdev_lint.flow.values import (
+    UNKNOWN,
+    Api,
+    DeviceValue,
+    Literal,
+    Object,
+    Value,
+)
+from torchdev_lint.torch_api import devices as api
+
+_FLAG = re.compile(r"(?i)cuda|gpu|device|accelerator")
+_GUARD_DECORATOR = re.compile(r"(?i)cuda|gpu|accelerator|skip_?if|skip_?unless|require")
+
+
+def is_literal(node: cst.CSTNode) -> bool:
+    """Whether the node is a literal itself."""
+    if isinstance(node, cst.Tuple):
+        return all(is_literal(element.value) for element in node.elements)
+    return isinstance(node, (cst.SimpleString, cst.Integer, cst.ConcatenatedString))
+
+
+def fold(node: cst.BinaryOperation, left: Value, right: Value) -> Literal | None:
+    """`"cuda:" + "0"` and `"cuda:%d" % 0`."""
+    if not (isinstance(left, Literal) and isinstance(left.value, str) and isinstance(right, Literal)):
+        return None
+    match node.operator:
+        case cst.Add() if isinstance(right.value, str):
+            return Literal(left.value + right.value, node)
+        case cst.Modulo():
+            try:
+                return Literal(left.value % right.value, node)
+            except (TypeError, ValueError):
+                return None
+        case _:
+            return None
+
+
+def see_string(frame: Frame, node: cst.BaseExpression, text: str) -> None:
+    """A string is evaluated where it may be a device."""
+    parsed = api.parse(text)
+    if parsed is None or parsed[1] is None or parsed[0] not in api.ACCELERATOR_TYPES:
+        return
+    see(frame, node, "string", parsed[0], parsed[1], text)
+
+
+def see(
+    frame: Frame, node: cst.BaseExpression, form: str, kind: str, index: int, text: str, call: cst.Call | None = None
+) -> None:
+    """Record one evaluation of an accelerator literal with an index."""
+    if frame.analysis.quiet:
+        return
+    literal = DeviceLiteral(
+        node=node,
+        form=form,
+        type=kind,
+        index=index,
+        text=text,
+        guarded=is_guarded(frame, kind, index),
+        inlined=frame.caller is not None,
+        scope_device=_device_in_scope(frame),
+        torch_name=_torch_name(frame),
+        call=call,
+    )
+    frame.analysis.literals.setdefault(id(node), []).append(literal)
+
+
+def is_guarded(frame: Frame, kind: str, index: int) -> bool:
+    """Whether a machine without this very device never gets here (or gets an exception that is handled)."""
+    current: Frame | None = frame
+    while current is not None:
+        if current.handlers:
+            return True
+        function = current.function
+        if function is not None and any(_GUARD_DECORATOR.search(decorator) for decorator in function.decorators):
+            return True
+        current = current.caller
+    return any(_unreachable(fact, kind, index) for fact in frame.env.path)
+
+
+def _unreachable(fact: Formula, kind: str, index: int) -> bool:
+    """Whether `fact` is false on a machine that has only the devices below `index` (for 0: none)."""
+    assignment: dict[Atom, bool] = {}
+    for atom in atoms(fact):
+        match atom.kind:
+            case "available" if atom.key[0] in (kind, "any"):
+                assignment[atom] = index > 0
+            case "count" if atom.key[0] in (kind, "any"):
+                assignment[atom] = index > atom.key[1]
+            case "device-type" if atom.key[1] == kind:
+                assignment[atom] = False
+            case "opaque" if _FLAG.search(atom.text):
+                # a flag that the user sets to ask for an accelerator; negated flags (`no_cuda`) the other way round
+                assignment[atom] = bool(re.search(r"(?i)(?:^|_|\.)(?:no|disable|cpu)", atom.text))
+            case _:
+                pass
+    return truth(fact, assignment) is False
+
+
+def _device_in_scope(frame: Frame) -> str | None:
+    """A name in scope whose device is chosen at run time, to be used instead of a literal."""
+    names = [
+        name
+        for name, device in device_values.device_names(frame)
+        if isinstance(device, (Choice, Symbol)) and _DEVICE_WORD.search(name)
+    ]
+    preferred = ("device", "self.device", "dev", "args.device", "DEVICE")
+    if not names:
+        return None
+    return min(names, key=lambda name: preferred.index(name) if name in preferred else len(preferred))
+
+
+_DEVICE_WORD = re.compile(r"(?i)(?:^|[._])(?:dev|device)(?:$|_)|device$")
+
+
+def _torch_name(frame: Frame) -> str | None:
+    names = [name for name, value in frame.visible_names() if value == Api("torch")]
+    return "torch" if "torch" in names else (names[0] if names else None)
+
+
+def formatted_device(frame: Frame, node: cst.FormattedString, known: str) -> Value:
+    """`f"cuda:{rank}"`: an accelerator whose index is whatever the names hold."""
+    if known.partition(":")[0] not in api.ACCELERATOR_TYPES:
+        return UNKNOWN
+    keys = []
+    for part in node.parts:
+        if isinstance(part, cst.FormattedStringExpression):
+            with frame.quietly():
+                value = frame.evaluate(part.expression)
+            keys.append(value.key if isinstance(value, Object) else (id(part), frame.uid, frame.salt))
+    text = frame.analysis.text(node)
+    return DeviceValue(Symbol(("format", known, *keys), text), is_object=False)
+
+
+def membership(frame: Frame, node: cst.CSTNode, left: Value, right: Value, *, negated: bool) -> Formula:
+    """The condition of `left in right`: `"cuda" in str(device)` tests the device's type."""
+    formula: Formula | None = None
+    if isinstance(left, Literal) and isinstance(left.value, str):
+        kind = left.value.partition(":")[0]
+        if kind in api.ACCELERATOR_TYPES or kind == "cpu":
+            match right:
+                case DeviceValue(device=device):
+                    formula = truths.device_is(frame, device, kind)
+                case Object():
+                    formula = truths.device_is(frame, device_values.as_device(right), kind)
+                case Literal(value=str(text)):
+                    return truths.Constant((kind in text) != negated)
+                case _:
+                    pass
+    if formula is None:
+        formula = truths.opaque(frame, node)
+    return negate(formula) if negated else formula
+
+
+def device_count(operator: cst.BaseCompOp, left: Value, right: Value) -> Formula | None:
+    """The condition of comparing `torch.cuda.device_count()` with a number; None when that is not what is compared."""
+    if not (isinstance(left, Object) and left.key[0] == "device-count" and isinstance(right, Literal)):
+        return None
+    kind, number = left.key[1], right.value
+    if not isinstance(number, int):
+        return None
+
+    def more_than(count: int) -> Formula:
+        return Atom("count", (kind, count), left.text)
+
+    match operator:
+        case cst.GreaterThan():
+            return more_than(number)
+        case cst.GreaterThanEqual():
+            return more_than(number - 1)
+        case cst.LessThan():
+            return negate(more_than(number - 1))
+        case cst.LessThanEqual():
+            return negate(more_than(number))
+        case _:
+            return None
+
+
+def is_accelerator_literal(device: object) -> bool:
+    """Whether the device is a plain literal."""
+    return isinstance(device, Accelerator)

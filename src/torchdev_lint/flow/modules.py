@@ -1,0 +1,203 @@
+"""PyTorch's own modules: building them, calling them, their methods."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import libcst as cst
+
+from torchdev_lint.flow import device_values, tensors
+from torchdev_lint.flow.callsites import CallSite
+from torchdev_lint.flow.conflicts import Callee, check_model_call
+from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Anywhere, Device, leaves
+from torchdev_lint.flow.objects import move, moves_with_owner
+from torchdev_lint.flow.values import (
+    NONE,
+    UNKNOWN,
+    Entries,
+    Items,
+    Literal,
+    Many,
+    Object,
+    State,
+    Tensor,
+    Value,
+)
+from torchdev_lint.torch_api import modules as api
+
+
+def is_module_path(path: str) -> bool:
+    """Whether calling this name gives a module."""
+    if not path.startswith(api.MODULE_NAMESPACES) or path.startswith(api.NOT_MODULES):
+        return path in api.MOVES_INPUTS
+    if path.startswith("torch.nn."):
+        return path.rpartition(".")[2][:1].isupper()
+    return not path.endswith("_Weights")
+
+
+def construct(frame: Frame, path: str, site: CallSite) -> Value:
+    """A new module of PyTorch's (or a model builder's)."""
+    text = path.rpartition(".")[2]
+    if path in api.MOVES_INPUTS:
+        wrapped = site.get(0, "module")
+        state = State("module", UNKNOWN_DEVICE, path, moves_inputs=True, moved=True)
+        if wrapped is not None:
+            state = replace(state, attributes={"module": wrapped.value}, registered=frozenset({"module"}))
+        return frame.fresh(site.node, state, text)
+    argument = tensors.device_keyword(frame, site)
+    device: Device = frame.default_device()
+    if argument is not None and argument.value != NONE:
+        device = device_values.as_device(argument.value)
+    elif site.has_star():
+        device = UNKNOWN_DEVICE
+    state = State("module", device_values.made_on(device, site.node), path)
+    if path in api.LOSSES:
+        state = replace(state, device=_loss_device(frame, site))
+    elif path in api.WITHOUT_PARAMETERS:
+        state = replace(state, device=Anywhere())
+    elif path in api.CONTAINERS:
+        state = _container(frame, path, site)
+    return frame.fresh(site.node, state, text)
+
+
+def _loss_device(frame: Frame, site: CallSite) -> Device:
+    for name in api.LOSS_BUFFERS:
+        argument = site.keyword(name) or (site.get(0, name) if name == "weight" else None)
+        if argument is not None and argument.value != NONE:
+            return tensors.tensor_device(frame, argument.value) or UNKNOWN_DEVICE
+    return UNKNOWN_DEVICE if site.has_star() else Anywhere()
+
+
+def _container(frame: Frame, path: str, site: CallSite) -> State:
+    parts: list[Value] = [argument.value for argument in site.arguments if not argument.star]
+    unseen = site.has_star()
+    if len(parts) == 1 and isinstance(parts[0], Items):
+        parts = list(parts[0].items)
+    elif len(parts) == 1 and isinstance(parts[0], Entries):
+        unseen = unseen or parts[0].default != UNKNOWN
+        parts = [value for _, value in parts[0].entries]
+    elif len(parts) == 1 and not isinstance(parts[0], Object):
+        unseen = True
+    attributes = {f"[{index}]": part for index, part in enumerate(parts)}
+    devices: list[Device] = []
+    for part in parts:
+        if isinstance(part, Object):
+            device = frame.state(part).device
+            if frame.state(part).kind != "module":
+                unseen = True
+            elif not all(isinstance(leaf, Anywhere) for leaf in leaves(device)):
+                devices.append(device)
+        else:
+            unseen = True
+    if unseen:
+        device = UNKNOWN_DEVICE
+    elif not devices:
+        device = Anywhere()
+    else:
+        device = devices[0] if all(other == devices[0] for other in devices) else UNKNOWN_DEVICE
+    registered = frozenset(name for name, part in attributes.items() if moves_with_owner(frame, part))
+    return State("module", device, path, attributes=attributes, registered=registered)
+
+
+def call_module(frame: Frame, thing: Object, site: CallSite) -> Value:
+    """The result of calling a module whose `forward` cannot be read: its inputs must be where it is."""
+    state = frame.state(thing)
+    is_loss = state.api in api.LOSSES
+    if not state.moves_inputs and state.api not in api.HOST_TOLERANT_LOSSES:
+        callee = Callee(site.callee, state.device, thing, is_loss=is_loss)
+        check_model_call(frame, site, callee)
+    if not all(isinstance(leaf, Anywhere) for leaf in leaves(state.device)):
+        return Tensor(state.device, scalar=is_loss)
+    for argument in site.arguments:
+        device = tensors.tensor_device(frame, argument.value)
+        if device is not None:
+            return Tensor(device, scalar=is_loss)
+    return frame.result_of(site.node)
+
+
+def call_module_method(frame: Frame, thing: Object, name: str, site: CallSite) -> Value | None:
+    """The result of a method that every module has; None when it is none of them."""
+    state = frame.state(thing)
+    match name:
+        case "parameters" | "buffers":
+            return Many(Tensor(state.device, parameter=name == "parameters"))
+        case "named_parameters" | "named_buffers":
+            return Many(Items((UNKNOWN, Tensor(state.device, parameter=True))))
+        case "state_dict":
+            return Entries((), Tensor(state.device))
+        case "register_buffer" | "register_parameter":
+            return _register(frame, thing, site)
+        case "add_module" | "register_module":
+            return _register(frame, thing, site)
+        case "append" | "extend" | "insert":
+            return _append(frame, thing, site)
+        case "children" | "modules":
+            return Many(UNKNOWN)
+        case "named_children" | "named_modules":
+            return Many(UNKNOWN)
+        case "load_state_dict" | "zero_grad":
+            return UNKNOWN
+        case "get_parameter" | "get_buffer":
+            return Tensor(state.device)
+        case _ if name in api.MODULE_STAYS:
+            return thing
+        case _:
+            return None
+
+
+def _register(frame: Frame, thing: Object, site: CallSite) -> Value:
+    name, value = site.get(0, "name"), site.get(1, "tensor") or site.get(1, "param") or site.get(1, "module")
+    if name is not None and value is not None and isinstance(name.value, Literal):
+        attribute = str(name.value.value)
+        state = frame.state(thing).with_attribute(attribute, value.value)
+        frame.set_state(thing, replace(state, registered=state.registered | {attribute}))
+    return UNKNOWN
+
+
+def _append(frame: Frame, thing: Object, site: CallSite) -> Value:
+    """A module list or sequential grows: what is appended moves with it from now on."""
+    state = frame.state(thing)
+    for argument in site.positional():
+        if isinstance(argument.value, Object):
+            name = f"[+{id(argument.node)}]"
+            state = state.with_attribute(name, argument.value)
+            state = replace(state, registered=state.registered | {name})
+            added = frame.state(argument.value)
+            if all(isinstance(leaf, Anywhere) for leaf in leaves(state.device)):
+                state = replace(state, device=added.device if added.kind == "module" else UNKNOWN_DEVICE)
+            elif added.device != state.device and not all(isinstance(leaf, Anywhere) for leaf in leaves(added.device)):
+                state = replace(state, device=UNKNOWN_DEVICE)
+        else:
+            state = replace(state, device=UNKNOWN_DEVICE)
+    frame.set_state(thing, state)
+    return thing
+
+
+def note_evidence(frame: Frame, thing: Object, method: str) -> None:
+    """A method that only modules have was called: the thing is one."""
+    state = frame.state(thing)
+    if state.kind == "unknown" and method in api.MODULE_EVIDENCE:
+        frame.set_state(thing, replace(state, kind="module"))
+
+
+def transfer(frame: Frame, thing: Object, name: str, site: CallSite) -> Value:
+    """The effect and result of `.to(...)`, `.cuda()`, `.cpu()` on a thing that is not known to be a tensor."""
+    target = tensors.transfer_target(frame, site, name)
+    state = frame.state(thing)
+    if target is None:
+        return thing
+    device = device_values.moved_to(target, site.node)
+    discarded = frame.discarded is site.node
+    looks_like_class = state.api.rpartition(".")[2][:1].isupper()
+    if state.kind == "module" or discarded or looks_like_class:
+        move(frame, thing, device)
+        return thing
+    if state.kind == "instance":
+        return frame.result_of(site.node)
+    # a tensor (then the receiver stays) or a module (then both are one): the result is known, the receiver is not
+    copy = Object(("moved", thing.key, id(site.node)), thing.text)
+    frame.set_state(copy, replace(state, device=device, moved=True))
+    if not (isinstance(site.node, cst.Call) and thing.key[0] in ("parameter", "item", "global")):
+        frame.set_state(thing, replace(state, device=UNKNOWN_DEVICE, moved=False))
+    return copy

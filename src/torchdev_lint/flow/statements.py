@@ -1,0 +1,395 @@
+"""Executing statements."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import libcst as cst
+
+from torchdev_lint.flow import truths
+from torchdev_lint.flow.classes import ClassModel, decorator_names
+from torchdev_lint.flow.conditions import FALSE, TRUE, Atom, Formula, negate
+from torchdev_lint.flow.device_values import as_device
+from torchdev_lint.flow.environment import Environment, merge, merge_all
+from torchdev_lint.flow.expressions import iterate
+from torchdev_lint.flow.frame import Frame, Loop, statement
+from torchdev_lint.flow.patterns import assign
+from torchdev_lint.flow.tensors import binary_operation
+from torchdev_lint.flow.values import (
+    NONE,
+    UNKNOWN,
+    Api,
+    Class,
+    DeviceValue,
+    Function,
+    Tensor,
+    Value,
+)
+from torchdev_lint.torch_api.libraries import CONTEXTS_THAT_EXPECT_FAILURE
+
+
+@statement(cst.SimpleStatementLine, cst.SimpleStatementSuite)
+def visit_SimpleStatementLine(frame: Frame, node: cst.SimpleStatementLine | cst.SimpleStatementSuite) -> None:
+    frame.execute(node.body)
+
+
+@statement(cst.Expr)
+def visit_Expr(frame: Frame, node: cst.Expr) -> None:
+    if isinstance(node.value, (cst.SimpleString, cst.ConcatenatedString)):
+        return  # a docstring or a string used as a comment
+    frame.discarded = node.value
+    frame.evaluate(node.value)
+    frame.discarded = None
+
+
+@statement(cst.Assign)
+def visit_Assign(frame: Frame, node: cst.Assign) -> None:
+    value = frame.evaluate(node.value)
+    for target in node.targets:
+        assign(frame, target.target, value)
+
+
+@statement(cst.AnnAssign)
+def visit_AnnAssign(frame: Frame, node: cst.AnnAssign) -> None:
+    if node.value is not None:
+        assign(frame, node.target, frame.evaluate(node.value))
+
+
+@statement(cst.AugAssign)
+def visit_AugAssign(frame: Frame, node: cst.AugAssign) -> None:
+    left, right = frame.evaluate(node.target), frame.evaluate(node.value)
+    operation = cst.BinaryOperation(node.target, cst.Add(), node.value)
+    result: Value = left if isinstance(left, Tensor) and not left.scalar else binary_operation(frame, operation, left, right)
+    if isinstance(result, Tensor) and result.scalar and not isinstance(right, Tensor):
+        result = replace(result, scalar=False)
+    assign(frame, node.target, result)
+
+
+@statement(cst.Del)
+def visit_Del(frame: Frame, node: cst.Del) -> None:
+    if isinstance(node.target, cst.Name):
+        frame.env.names.pop(node.target.value, None)
+
+
+@statement(cst.Global)
+def visit_Global(frame: Frame, node: cst.Global) -> None:
+    frame.globals |= {item.name.value for item in node.names}
+
+
+@statement(cst.Nonlocal)
+def visit_Nonlocal(frame: Frame, node: cst.Nonlocal) -> None:
+    frame.nonlocals |= {item.name.value for item in node.names}
+
+
+@statement(cst.Return)
+def visit_Return(frame: Frame, node: cst.Return) -> None:
+    value = NONE if node.value is None else frame.evaluate(node.value)
+    if frame.alive:
+        frame.returns.append((value, frame.env.copy()))
+    frame.leave()
+
+
+@statement(cst.Raise)
+def visit_Raise(frame: Frame, node: cst.Raise) -> None:
+    if node.exc is not None:
+        with frame.quietly():
+            frame.evaluate(node.exc)
+    frame.leave()
+
+
+@statement(cst.Assert)
+def visit_Assert(frame: Frame, node: cst.Assert) -> None:
+    frame.env.assume(truths.condition(frame, node.test))
+
+
+@statement(cst.Break)
+def visit_Break(frame: Frame, node: cst.Break) -> None:
+    if frame.loops:
+        frame.loops[-1].breaks.append(frame.env.copy())
+    frame.leave()
+
+
+@statement(cst.Continue)
+def visit_Continue(frame: Frame, node: cst.Continue) -> None:
+    if frame.loops:
+        frame.loops[-1].continues.append(frame.env.copy())
+    frame.leave()
+
+
+@statement(cst.If)
+def visit_If(frame: Frame, node: cst.If) -> None:
+    test = TRUE if _is_main_guard(node.test) else truths.condition(frame, node.test)
+    flows: list[Environment | None] = []
+    start = frame.env
+    if test != FALSE:
+        then = start.copy()
+        then.assume(test)
+        flows.append(frame.run_branch(then, node.body.body))
+    if test != TRUE:
+        otherwise = start.copy()
+        otherwise.assume(negate(test))
+        if node.orelse is None:
+            flows.append(otherwise)
+        else:
+            body = [node.orelse] if isinstance(node.orelse, cst.If) else node.orelse.body.body
+            flows.append(frame.run_branch(otherwise, body))
+    frame.resume(*flows)
+
+
+def _is_main_guard(test: cst.BaseExpression) -> bool:
+    match test:
+        case cst.Comparison(left=cst.Name(value="__name__")):
+            return True
+        case _:
+            return False
+
+
+@statement(cst.For)
+def visit_For(frame: Frame, node: cst.For) -> None:
+    iterable = frame.evaluate(node.iter)
+
+    def enter() -> None:
+        assign(frame, node.target, iterate(frame, iterable))
+
+    _loop(frame, node.body.body, enter, node.orelse, endless=False)
+
+
+@statement(cst.While)
+def visit_While(frame: Frame, node: cst.While) -> None:
+    test = truths.condition(frame, node.test)
+
+    def enter() -> None:
+        if test != TRUE:
+            frame.env.assume(truths.condition(frame, node.test))
+
+    if test == FALSE:
+        return
+    _loop(frame, node.body.body, enter, node.orelse, endless=test == TRUE)
+
+
+def _loop(
+    frame: Frame, body: object, enter: object, orelse: cst.Else | None, *, endless: bool
+) -> None:
+    """Run a loop's body twice, as its first and second iteration would run; what still changes then is unknown.
+
+    Both iterations are exact, so that a fault which only shows in the second one (state carried over) is seen, and
+    nothing is reported that an actual iteration would not meet.
+    """
+    assert callable(enter)
+    before, salt = frame.env, frame.salt
+    loop = Loop()
+    frame.loops.append(loop)
+    current, ends = before.copy(), []
+    for iteration in (1, 2):
+        frame.salt = (*salt, iteration)
+        frame.env, frame.alive = current, True
+        enter()
+        frame.execute(body)  # type: ignore[arg-type]
+        end = merge_all([*([frame.env] if frame.alive else []), *loop.continues])
+        loop.continues.clear()
+        if end is None:
+            break
+        ends.append(end)
+        current = end.copy()
+    frame.loops.pop()
+    frame.salt = salt
+    after: Environment | None = None
+    if ends:
+        merged = merge(ends[0], ends[-1])
+        assert merged is not None
+        after = Environment(merged.names, merged.heap, before.path, merged.default_device)
+    elif not endless:
+        after = before
+    if endless:
+        after = None
+    if orelse is not None and after is not None:
+        after = frame.run_branch(after, orelse.body.body)
+    for exit_ in loop.breaks:
+        exit_.path = before.path
+    frame.resume(after, *loop.breaks)
+
+
+@statement(cst.Try, cst.TryStar)
+def visit_Try(frame: Frame, node: cst.Try | cst.TryStar) -> None:
+    failed: Formula = Atom("opaque", ("exception", id(node), frame.uid, frame.salt))
+    start = frame.env
+    body_env = start.copy()
+    body_env.assume(negate(failed))
+    catches = any(_catches_device_errors(handler) for handler in node.handlers)
+    frame.handlers += catches
+    end = frame.run_branch(body_env, node.body.body)
+    frame.handlers -= catches
+    flows: list[Environment | None] = []
+    if end is not None and node.orelse is not None:
+        end = frame.run_branch(end, node.orelse.body.body)
+    flows.append(end)
+    for handler in node.handlers:
+        handled = start.copy()
+        handled.assume(failed)
+        if handler.name is not None and isinstance(handler.name.name, cst.Name):
+            handled.names[handler.name.name.value] = UNKNOWN
+        flows.append(frame.run_branch(handled, handler.body.body))
+    met = merge_all([flow for flow in flows if flow is not None])
+    if node.finalbody is not None:
+        reachable = met is not None
+        finished = frame.run_branch(met if met is not None else start.copy(), node.finalbody.body.body)
+        frame.resume(finished if reachable else None)
+    else:
+        frame.resume(met)
+
+
+def _catches_device_errors(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
+    if handler.type is None:
+        return True
+    names: list[str] = []
+    types = [element.value for element in handler.type.elements] if isinstance(handler.type, cst.Tuple) else [handler.type]
+    for node in types:
+        match node:
+            case cst.Name(value=name) | cst.Attribute(attr=cst.Name(value=name)):
+                names.append(name)
+            case _:
+                pass
+    return bool({"Exception", "BaseException", "RuntimeError", "AssertionError"} & set(names))
+
+
+@statement(cst.With)
+def visit_With(frame: Frame, node: cst.With) -> None:
+    default = frame.env.default_device
+    expects_failure = False
+    for item in node.items:
+        with frame.quietly() if _is_text_context(item.item) else _nothing():
+            value = frame.evaluate(item.item)
+        if isinstance(value, DeviceValue):
+            frame.env.default_device = as_device(value)
+        if isinstance(item.item, cst.Call):
+            text = frame.analysis.text(item.item.func)
+            expects_failure = expects_failure or text.endswith(CONTEXTS_THAT_EXPECT_FAILURE)
+        if item.asname is not None:
+            assign(frame, item.asname.name, value)
+    if expects_failure:
+        frame.analysis.muted += 1
+        frame.handlers += 1
+    frame.execute(node.body.body)
+    if expects_failure:
+        frame.analysis.muted -= 1
+        frame.handlers -= 1
+    frame.env.default_device = default
+
+
+class _nothing:  # noqa: N801 - a context manager that does nothing, cheaper than contextlib's
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+
+def _is_text_context(node: cst.BaseExpression) -> bool:
+    match node:
+        case cst.Call(func=cst.Attribute(attr=cst.Name(value="raises" | "warns" | "subTest"))):
+            return True
+        case _:
+            return False
+
+
+@statement(cst.Match)
+def visit_Match(frame: Frame, node: cst.Match) -> None:
+    frame.evaluate(node.subject)
+    start, flows = frame.env, []
+    exhaustive = False
+    for index, case in enumerate(node.cases):
+        env = start.copy()
+        env.assume(Atom("opaque", ("case", id(node), index, frame.uid, frame.salt)))
+        exhaustive = exhaustive or (isinstance(case.pattern, cst.MatchAs) and case.pattern.pattern is None)
+        for name in _captured(case.pattern):
+            env.names[name] = UNKNOWN
+        flows.append(frame.run_branch(env, case.body.body))
+    if not exhaustive:
+        flows.append(start.copy())
+    frame.resume(*flows)
+
+
+def _captured(pattern: cst.CSTNode) -> list[str]:
+    names = []
+    stack: list[cst.CSTNode] = [pattern]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, (cst.MatchAs, cst.MatchStar)) and node.name is not None:
+            names.append(node.name.value)
+        stack += node.children
+    return names
+
+
+@statement(cst.FunctionDef)
+def visit_FunctionDef(frame: Frame, node: cst.FunctionDef) -> None:
+    evaluate_defaults(frame, node.params)
+    function = Function(node, node.name.value, frame, decorators=decorator_names(node))
+    frame.bind(node.name.value, function)
+    frame.analysis.meet(function)
+
+
+def evaluate_defaults(frame: Frame, parameters: cst.Parameters) -> None:
+    """Default arguments are evaluated where the function is defined."""
+    for parameter in (*parameters.posonly_params, *parameters.params, *parameters.kwonly_params):
+        if parameter.default is not None:
+            frame.evaluate(parameter.default)
+
+
+@statement(cst.ClassDef)
+def visit_ClassDef(frame: Frame, node: cst.ClassDef) -> None:
+    bases = tuple(frame.evaluate(base.value) for base in node.bases)
+    model = ClassModel(node.name.value, node, frame, bases, decorators=decorator_names(node))
+    body = Frame(frame.analysis, Environment({}, frame.env.heap, frame.env.path, frame.env.default_device), parent=frame)
+    fields: list[str] = []
+    for line in node.body.body:
+        if isinstance(line, cst.FunctionDef):
+            evaluate_defaults(body, line.params)
+            if _is_setter(line):
+                continue
+            model.methods[line.name.value] = line
+            continue
+        if isinstance(line, cst.SimpleStatementLine):
+            for part in line.body:
+                if isinstance(part, cst.AnnAssign) and isinstance(part.target, cst.Name):
+                    fields.append(part.target.value)
+        body.execute([line])
+    model.fields = tuple(fields)
+    model.attributes = dict(body.env.names)
+    frame.env.heap = body.env.heap
+    frame.bind(node.name.value, Class(model))
+    for name, method in model.methods.items():
+        frame.analysis.meet(model.function(method, name, None))
+
+
+def _is_setter(node: cst.FunctionDef) -> bool:
+    return any(name in ("setter", "deleter") for name in decorator_names(node))
+
+
+@statement(cst.Import)
+def visit_Import(frame: Frame, node: cst.Import) -> None:
+    for alias in node.names:
+        path = _dotted_name(alias.name)
+        if alias.asname is not None and isinstance(alias.asname.name, cst.Name):
+            frame.bind(alias.asname.name.value, Api(path))
+        else:
+            root = path.partition(".")[0]
+            frame.bind(root, Api(root))
+
+
+@statement(cst.ImportFrom)
+def visit_ImportFrom(frame: Frame, node: cst.ImportFrom) -> None:
+    base = "." * len(node.relative) + ("" if node.module is None else _dotted_name(node.module))
+    if isinstance(node.names, cst.ImportStar):
+        return
+    for alias in node.names:
+        name = _dotted_name(alias.name)
+        path = f"{base}.{name}" if not base.endswith(".") else f"{base}{name}"
+        bound = alias.asname.name if alias.asname is not None else alias.name
+        if isinstance(bound, cst.Name):
+            frame.bind(bound.value, Api(path))
+
+
+def _dotted_name(node: cst.BaseExpression) -> str:
+    if isinstance(node, cst.Attribute):
+        return f"{_dotted_name(node.value)}.{node.attr.value}"
+    return node.value if isinstance(node, cst.Name) else ""

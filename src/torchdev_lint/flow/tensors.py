@@ -1,0 +1,249 @@
+"""Operations on tensors: operators, indexing, methods."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import libcst as cst
+
+from torchdev_lint.flow import conflicts, device_values, literals
+from torchdev_lint.flow.callsites import Argument, CallSite
+from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.lattice import (
+    UNKNOWN_DEVICE,
+    Accelerator,
+    Anywhere,
+    Cpu,
+    Device,
+    choose,
+    leaves,
+)
+from torchdev_lint.flow.values import (
+    UNKNOWN,
+    Api,
+    Dtype,
+    Either,
+    Items,
+    Literal,
+    Many,
+    Object,
+    Tensor,
+    Value,
+)
+from torchdev_lint.torch_api import dtypes, factories, tensor_methods
+
+
+def tensor_device(frame: Frame, value: Value) -> Device | None:
+    """The device of a value used as a tensor; None when nothing says that it is one."""
+    match value:
+        case Tensor(device=device):
+            return device
+        case Either(guard, then, otherwise):
+            left, right = tensor_device(frame, then), tensor_device(frame, otherwise)
+            if left is None and right is None:
+                return None
+            return choose(guard, left or UNKNOWN_DEVICE, right or UNKNOWN_DEVICE)
+        case Object():
+            state = frame.state(value)
+            return state.device if state.kind == "unknown" else None
+        case Items(items) if items:
+            found = [tensor_device(frame, item) for item in items]
+            known = [device for device in found if device is not None]
+            return known[0] if len(known) == len(found) and all(device == known[0] for device in known) else None
+        case Many(element):
+            return tensor_device(frame, element)
+        case _:
+            return None
+
+
+def binary_operation(frame: Frame, node: cst.BinaryOperation | cst.Comparison, left: Value, right: Value) -> Value:
+    """The result of `left op right`, and the check that both are on one device."""
+    if not isinstance(left, (Tensor, Either)) and not isinstance(right, (Tensor, Either)):
+        return UNKNOWN
+    left_node = node.left
+    right_node = node.right if isinstance(node, cst.BinaryOperation) else node.comparisons[0].comparator
+    return combine(frame, node, "operator", [(left, left_node), (right, right_node)], admits_scalar=True)
+
+
+def combine(
+    frame: Frame,
+    node: cst.CSTNode,
+    operation: str,
+    operands: list[tuple[Value, cst.CSTNode]],
+    *,
+    admits_scalar: bool,
+) -> Value:
+    """The result of an operation on operands that must share a device."""
+    found: list[tuple[Device, bool, cst.CSTNode]] = []
+    for value, operand_node in operands:
+        device = tensor_device(frame, value)
+        if device is not None and (isinstance(value, (Tensor, Either)) or frame_moved(frame, value)):
+            found.append((device, is_scalar(value), operand_node))
+    if not found:
+        return UNKNOWN
+    strict = [entry for entry in found if not (admits_scalar and entry[1])]
+    reference = strict[0] if strict else found[0]
+    for device, _, operand_node in strict[1:]:
+        conflicts.mixed_operation(frame, node, operation, reference, (device, operand_node))
+    if not strict and len(operands) > len(found):
+        return Tensor(UNKNOWN_DEVICE)
+    if len(strict) < len(operands) and not strict:
+        return Tensor(found[0][0], scalar=all(entry[1] for entry in found))
+    known = [entry[0] for entry in strict if not _unknown(entry[0])]
+    device = known[0] if known else reference[0]
+    return Tensor(device, scalar=all(entry[1] for entry in found) and len(found) == len(operands))
+
+
+def _unknown(device: Device) -> bool:
+    return any(leaf == UNKNOWN_DEVICE or isinstance(leaf, Anywhere) for leaf in leaves(device))
+
+
+def frame_moved(frame: Frame, value: Value) -> bool:
+    """Whether an otherwise unknown thing was moved explicitly: then it has a device that counts."""
+    return isinstance(value, Object) and frame.state(value).moved
+
+
+def is_scalar(value: Value) -> bool:
+    """Whether the value is certainly 0-dimensional."""
+    match value:
+        case Tensor(scalar=scalar):
+            return scalar
+        case Either(_, then, otherwise):
+            return is_scalar(then) and is_scalar(otherwise)
+        case _:
+            return False
+
+
+def index(frame: Frame, node: cst.CSTNode, tensor: Tensor, keys: list[Value]) -> Value:
+    """`x[key]`: a CPU index may index an accelerator's tensor, not the other way round."""
+    for key in keys:
+        for part in key.items if isinstance(key, Items) else (key,):
+            if isinstance(part, Tensor) and not part.scalar:
+                conflicts.index_operation(frame, node, tensor.device, part.device)
+    return Tensor(tensor.device)
+
+
+def cuda_argument(frame: Frame, site: CallSite) -> Device:
+    """The device of `.cuda(...)`: its argument, else the current CUDA device."""
+    argument = site.get(0, "device")
+    if argument is None or argument.keyword == "non_blocking":
+        return Accelerator("cuda")
+    if isinstance(argument.value, Literal) and isinstance(argument.value.value, bool):
+        return Accelerator("cuda")
+    _see_integer(frame, argument, "cuda-method", site)
+    if isinstance(argument.value, Literal) and argument.value.value is None:
+        return Accelerator("cuda")
+    return device_values.as_device(argument.value)
+
+
+def _see_integer(frame: Frame, argument: Argument, form: str, site: CallSite) -> None:
+    value, node = argument.value, argument.node.value
+    if (
+        isinstance(value, Literal)
+        and isinstance(value.value, int)
+        and not isinstance(value.value, bool)
+        and isinstance(node, cst.Integer)
+        and isinstance(site.node, cst.Call)
+    ):
+        literals.see(frame, node, form, "cuda", value.value, node.value, site.node)
+
+
+def device_keyword(frame: Frame, site: CallSite) -> Argument | None:
+    """The `device=` argument, after any integer literal in it was noted."""
+    argument = site.keyword("device")
+    if argument is not None:
+        _see_integer(frame, argument, "integer", site)
+    return argument
+
+
+def transfer_target(frame: Frame, site: CallSite, name: str) -> Device | None:
+    """Where `.to(...)`, `.cuda(...)` or `.cpu()` moves to; None when it only changes the dtype."""
+    if name == "cpu":
+        return Cpu()
+    if name == "cuda":
+        return cuda_argument(frame, site)
+    if name in ("xpu", "ipu", "mtia"):
+        return Accelerator(name)
+    argument = device_keyword(frame, site)
+    if argument is not None:
+        return None if _is_none(argument.value) else device_values.as_device(argument.value)
+    other = site.keyword("other")
+    if other is not None:
+        return tensor_device(frame, other.value) or UNKNOWN_DEVICE
+    if site.has_star():
+        return UNKNOWN_DEVICE
+    positional = site.positional()
+    if not positional:
+        return None
+    first = positional[0]
+    _see_integer(frame, first, "integer", site)
+    if _is_none(first.value):
+        return None
+    return device_values.target_of(frame, first.value, first.node.value)
+
+
+def _is_none(value: Value) -> bool:
+    return isinstance(value, Literal) and value.value is None
+
+
+def call_method(frame: Frame, tensor: Tensor, name: str, site: CallSite) -> Value:
+    """The result of `tensor.name(...)`."""
+    if name in ("to", "cuda", "cpu", "xpu"):
+        target = transfer_target(frame, site, name)
+        if target is None:
+            return tensor
+        moved = replace(tensor, device=device_values.moved_to(target, site.node), parameter=False)
+        if tensor.mapping and site.receiver is not None:
+            from torchdev_lint.flow.patterns import assign
+
+            assign(frame, site.receiver, moved)
+        return moved
+    if name in ("items", "values", "keys") and (tensor.mapping or tensor.batch):
+        part = Tensor(tensor.device)
+        return {"items": Many(Items((UNKNOWN, part))), "values": Many(part), "keys": UNKNOWN}[name]
+    if name == "get" and (tensor.mapping or tensor.batch):
+        return Tensor(tensor.device)
+    if name in factories.NEW_METHODS:
+        argument = device_keyword(frame, site)
+        return Tensor(
+            tensor.device if argument is None else device_values.made_on(device_values.as_device(argument.value), site.node)
+        )
+    if name == "type_as":
+        other = site.get(0, "other")
+        device = None if other is None else tensor_device(frame, other.value)
+        return Tensor(UNKNOWN_DEVICE if device is None else device_values.moved_to(device, site.node))
+    if name == "type":
+        return _type(frame, tensor, site)
+    if name in tensor_methods.HOST_METHODS:
+        return Dtype() if name == "dtype" else UNKNOWN
+    if name in tensor_methods.IN_PLACE_SAME_RECEIVER:
+        return tensor
+    if name in tensor_methods.OPERAND_METHODS and site.receiver is not None:
+        operands: list[tuple[Value, cst.CSTNode]] = [(tensor, site.receiver)]
+        operands += [(argument.value, argument.node.value) for argument in site.arguments if not argument.star]
+        admits = name in tensor_methods.ADMITS_SCALAR_OPERAND
+        combine(frame, site.node, name, operands, admits_scalar=admits)
+    scalar = tensor.scalar and not name.startswith(("unsqueeze", "expand", "repeat", "view", "reshape", "new"))
+    if name in tensor_methods.REDUCES_TO_SCALAR and not site.arguments:
+        scalar = True
+    return Tensor(tensor.device, scalar=scalar)
+
+
+def _type(frame: Frame, tensor: Tensor, site: CallSite) -> Value:
+    argument = site.get(0, "dtype")
+    match argument and argument.value:
+        case None:
+            return UNKNOWN
+        case Dtype():
+            return tensor
+        case Api(path=path) if path.startswith("torch.cuda."):
+            return Tensor(device_values.moved_to(Accelerator("cuda"), site.node))
+        case Api(path=path) if path.startswith("torch.") and path.endswith("Tensor"):
+            return Tensor(device_values.moved_to(Cpu(), site.node))
+        case Literal(value=str(text)):
+            return Tensor(device_values.moved_to(Accelerator("cuda") if ".cuda." in text else Cpu(), site.node))
+        case _:
+            return Tensor(UNKNOWN_DEVICE)
+
+
+DTYPES = dtypes.DTYPES

@@ -1,0 +1,394 @@
+"""Calls of imported functions: PyTorch's factories and operations, device sources, loaders; the rest is unresolved."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import libcst as cst
+
+from torchdev_lint.flow import conflicts, device_values, modules, tensors, truths
+from torchdev_lint.flow.callsites import Argument, CallSite
+from torchdev_lint.flow.conditions import Atom
+from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.lattice import (
+    CPU,
+    UNKNOWN_DEVICE,
+    Accelerator,
+    Cpu,
+    Device,
+    Origin,
+    Symbol,
+)
+from torchdev_lint.flow.objects import forget_device
+from torchdev_lint.flow.values import (
+    NONE,
+    UNKNOWN,
+    Api,
+    DeviceValue,
+    Entries,
+    Function,
+    Items,
+    Literal,
+    Many,
+    Object,
+    Partial,
+    State,
+    Tensor,
+    Truth,
+    Value,
+    element_of,
+)
+from torchdev_lint.torch_api import callables, devices, factories, functions, libraries
+from torchdev_lint.torch_api import modules as module_api
+
+
+def canonical(path: str) -> str:
+    """One spelling for a name that PyTorch exports twice."""
+    for old, new in _ALIASES:
+        if path.startswith(old):
+            return new + path.removeprefix(old)
+    return path
+
+
+_ALIASES = (
+    ("torch.nn.modules.loss.", "torch.nn."),
+    ("torch.nn.modules.linear.", "torch.nn."),
+    ("torch.nn.modules.container.", "torch.nn."),
+    ("torch.nn.modules.conv.", "torch.nn."),
+    ("torch.nn.modules.activation.", "torch.nn."),
+    ("torch.functional.", "torch."),
+    ("torch.tensor.", "torch."),
+)
+
+
+def call_api(frame: Frame, path: str, site: CallSite) -> Value:
+    """The result of calling an imported name."""
+    path = canonical(path)
+    name = path.rpartition(".")[2]
+    if path in libraries.LEAVES_PROGRAM:
+        frame.leave()
+        return UNKNOWN
+    if path.startswith("torch"):
+        found = _torch(frame, path, site)
+        if found is not None:
+            return found
+    if path in callables.PASS_THROUGH and site.positional():
+        return site.positional()[0].value
+    if path in ("functools.partial", "partial") and site.positional():
+        first, *rest = site.positional()
+        keywords = tuple((a.keyword, a.value) for a in site.arguments if a.keyword is not None)
+        return Partial(first.value, tuple(argument.value for argument in rest), keywords)
+    if path in module_api.TRANSPARENT_WRAPPERS and site.positional():
+        return site.positional()[0].value
+    if path in module_api.COPIES and site.positional():
+        return _copy(frame, site)
+    if {path, name} & frame.analysis.options.tensor_constructors:
+        return Tensor(Cpu(Origin(site.node, "made")))
+    tokenized = tokenizer_result(site, name)
+    return tokenized if tokenized is not None else unresolved(frame, path, site)
+
+
+def tokenizer_result(site: CallSite, name: str) -> Value | None:
+    """The result of a call with `return_tensors="pt"`; None for any other call."""
+    argument = site.keyword(libraries.RETURN_TENSORS)
+    if argument is None or not isinstance(argument.value, Literal) or argument.value.value != "pt":
+        return None
+    return Tensor(Cpu(Origin(site.node, "made")), mapping=name not in libraries.RETURNS_ONE_TENSOR)
+
+
+def unresolved(frame: Frame, path: str, site: CallSite) -> Value:
+    """A call of something that cannot be read: the shape of the seed bug is looked for, then nothing is known."""
+    name = path.rpartition(".")[2]
+    told_device = any(_is_device_argument(argument) for argument in site.arguments)
+    if not name[:1].isupper() and not told_device and not callables.STORES_OR_INSPECTS.search(name):
+        conflicts.check_handed_together(frame, site, site.callee)
+    for argument in site.arguments:
+        if isinstance(argument.value, Object):
+            forget_device(frame, argument.value)
+    result = frame.result_of(site.node, name if name[:1].isupper() else "")
+    if name[:1].isupper():
+        frame.set_state(result, replace(frame.state(result), api=path))
+    return result
+
+
+def _is_device_argument(argument: Argument) -> bool:
+    if isinstance(argument.value, DeviceValue):
+        return True
+    if argument.keyword is not None and devices.DEVICE_NAME.search(argument.keyword):
+        return True
+    text = conflicts.dotted(argument.node.value)
+    return text is not None and bool(devices.DEVICE_NAME.search(text.rpartition(".")[2]))
+
+
+def _copy(frame: Frame, site: CallSite) -> Value:
+    value = site.positional()[0].value
+    if not isinstance(value, Object):
+        return value
+    copy = frame.fresh(site.node, frame.state(value), value.text)
+    return copy
+
+
+def _torch(frame: Frame, path: str, site: CallSite) -> Value | None:
+    """PyTorch's own names; None when the name is not special."""
+    found = _device_functions(frame, path, site)
+    if found is not None:
+        return found
+    if path in factories.FACTORIES or path in factories.HOST_FACTORIES or path in factories.CONVERTERS:
+        return factory(frame, path, site)
+    if path in factories.LIKE:
+        argument = tensors.device_keyword(frame, site)
+        if argument is not None and argument.value != NONE:
+            return Tensor(device_values.made_on(device_values.as_device(argument.value), site.node))
+        first = site.get(0, "input")
+        device = None if first is None else tensors.tensor_device(frame, first.value)
+        return Tensor(UNKNOWN_DEVICE if device is None else device)
+    if path in factories.LEGACY_HOST_TYPES or path == factories.LEGACY_DEFAULT_TYPE:
+        return _legacy(frame, path, site)
+    if path.startswith("torch.cuda.") and path.endswith("Tensor"):
+        return Tensor(Accelerator("cuda", None, Origin(site.node, "made")))
+    if path in module_api.PARAMETER_TYPES:
+        first = site.get(0, "data")
+        device = None if first is None else tensors.tensor_device(frame, first.value)
+        return Tensor(UNKNOWN_DEVICE if device is None else device, parameter=True)
+    if path == "torch.autograd.Variable" and site.positional():
+        return site.positional()[0].value
+    if modules.is_module_path(path):
+        return modules.construct(frame, path, site)
+    if path in module_api.TRANSPARENT_WRAPPERS and site.positional():
+        return site.positional()[0].value
+    if path in module_api.LOADERS:
+        return loader(frame, site)
+    if path.startswith("torch.utils.data."):
+        return _dataset(frame, path, site)
+    if path == "torch.jit.trace" and len(site.positional()) > 1:
+        conflicts.check_handed_together(frame, site, site.callee)
+        return site.positional()[0].value
+    if path == "torch.onnx.export":
+        conflicts.check_handed_together(frame, site, site.callee)
+        return UNKNOWN
+    return _operation(frame, path, site)
+
+
+def _device_functions(frame: Frame, path: str, site: CallSite) -> Value | None:
+    if path == "torch.device":
+        return _device(frame, site)
+    if path in devices.AVAILABILITY:
+        return Truth(Atom("available", (devices.AVAILABILITY[path],), f"{path}()"))
+    if path in devices.DEVICE_COUNTS:
+        return Object(("device-count", devices.DEVICE_COUNTS[path]), f"{path}()")
+    if path in devices.CURRENT_ACCELERATOR:
+        return DeviceValue(Symbol(("accelerator",), "torch.accelerator.current_accelerator()"))
+    if path == "torch.cuda.current_device":
+        return DeviceValue(Accelerator("cuda"))
+    if path == "torch.get_default_device":
+        return DeviceValue(frame.default_device())
+    if path == "torch.set_default_device":
+        argument = site.get(0, "device")
+        none = argument is None or argument.value == NONE
+        frame.env.default_device = CPU if none or argument is None else device_values.as_device(argument.value)
+        return UNKNOWN
+    if path == "torch.set_default_tensor_type":
+        return _set_default_tensor_type(frame, site)
+    return None
+
+
+def _set_default_tensor_type(frame: Frame, site: CallSite) -> Value:
+    argument = site.get(0, "t")
+    match argument and argument.value:
+        case Api(path=name) | Literal(value=str(name)):
+            frame.env.default_device = Accelerator("cuda") if ".cuda." in name else CPU
+        case _:
+            frame.env.default_device = UNKNOWN_DEVICE
+    return UNKNOWN
+
+
+def _device(frame: Frame, site: CallSite) -> Value:
+    """`torch.device(...)`."""
+    first, second = site.get(0, "type") or site.keyword("device"), site.get(1, "index")
+    if first is None:
+        return DeviceValue(UNKNOWN_DEVICE)
+    if second is not None:
+        kind, index = first.value, second.value
+        if isinstance(kind, Literal) and isinstance(kind.value, str):
+            if isinstance(index, Literal) and isinstance(index.value, int):
+                if isinstance(second.node.value, cst.Integer) and kind.value in devices.ACCELERATOR_TYPES:
+                    from torchdev_lint.flow import literals
+
+                    literals.see(frame, site.node, "call", kind.value, index.value, f"{kind.value}:{index.value}")
+                return DeviceValue(device_values.literal_device(f"{kind.value}:{index.value}"))
+            key = index.key if isinstance(index, Object) else ("node", id(site.node))
+            if kind.value in devices.ACCELERATOR_TYPES:
+                return DeviceValue(Symbol(("format", kind.value, key), frame.analysis.text(site.node)))
+        return DeviceValue(UNKNOWN_DEVICE)
+    tensors._see_integer(frame, first, "integer", site)
+    if isinstance(first.value, Tensor):
+        return DeviceValue(first.value.device)
+    return DeviceValue(device_values.as_device(first.value))
+
+
+def factory(frame: Frame, path: str, site: CallSite) -> Value:
+    """A new tensor: where `device=` says, else on the default device; with what is known of its shape."""
+    first = site.get(0, "data")
+    if path in factories.HOST_FACTORIES:
+        return Tensor(Cpu(Origin(site.node, "made")))
+    if path in factories.TAKES_DATA and first is not None and isinstance(first.value, Tensor):
+        data = first.value
+        if path in factories.CONVERTERS and site.keyword("device") is None:
+            return data
+    argument = tensors.device_keyword(frame, site)
+    device: Device
+    following = False
+    if argument is not None and argument.value != NONE:
+        device = device_values.as_device(argument.value)
+        following = True
+    elif any(given.star == "**" for given in site.arguments):
+        device = UNKNOWN_DEVICE
+    else:
+        device = _following(frame, path, site) or frame.default_device()
+    scalar = path in factories.TAKES_DATA and first is not None and _is_number(first)
+    return Tensor(device_values.made_on(device, site.node, following=following), scalar=scalar)
+
+
+def _following(frame: Frame, path: str, site: CallSite) -> Device | None:
+    """Samplers and the like follow a tensor argument."""
+    if path not in factories.RANDOM_SAMPLERS:
+        return None
+    for argument in site.positional():
+        if isinstance(argument.value, Tensor):
+            return argument.value.device
+    return None
+
+
+def _is_number(argument: Argument) -> bool:
+    node = argument.node.value
+    if isinstance(argument.value, Literal) and isinstance(argument.value.value, (int, float)):
+        return True
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Name):
+        return node.func.value in ("float", "int", "len", "bool")
+    return isinstance(argument.value, Api) and argument.value.path in ("math.pi", "math.inf", "math.e")
+
+
+def _legacy(frame: Frame, path: str, site: CallSite) -> Value:
+    if path == factories.LEGACY_DEFAULT_TYPE:
+        return Tensor(device_values.made_on(frame.default_device(), site.node))
+    return Tensor(Cpu(Origin(site.node, "made")))
+
+
+def _operation(frame: Frame, path: str, site: CallSite) -> Value | None:
+    """A function of tensors: its operands must share a device, its result is there."""
+    if not path.startswith(functions.OPERATION_NAMESPACES) or path.startswith(("torch.distributed", "torch.cuda.")):
+        return None
+    name = path.removeprefix("torch.nn.functional.").removeprefix("torch.")
+    if name in functions.HOST_ONLY_RESULT:
+        if name == "is_tensor" and site.positional():
+            value = site.positional()[0].value
+            return Truth(truths.is_instance(frame, site.node, value, Api("torch.Tensor")))
+        return UNKNOWN
+    if name in functions.NO_COMMON_DEVICE or "." in name and not path.startswith(functions.OPERATION_NAMESPACES[1:]):
+        return None
+    operands: list[tuple[Value, cst.CSTNode]] = []
+    for argument in site.arguments:
+        if argument.star:
+            continue
+        if isinstance(argument.value, Items):
+            operands += [(item, argument.node.value) for item in argument.value.items]
+        elif argument.keyword not in ("device", "dtype", "out", "generator"):
+            operands.append((argument.value, argument.node.value))
+    result = tensors.combine(frame, site.node, name, operands, admits_scalar=name in functions.ADMITS_SCALAR)
+    if isinstance(result, Tensor):
+        if name not in functions.ADMITS_SCALAR:
+            reduces = name in ("sum", "mean", "max", "min", "norm", "prod") and len(site.arguments) == 1
+            result = replace(result, scalar=reduces)
+        return result
+    return frame.result_of(site.node)
+
+
+def loader(frame: Frame, site: CallSite) -> Value:
+    """A DataLoader: what its batches are made of."""
+    dataset, collate = site.get(0, "dataset"), site.keyword("collate_fn")
+    origin = Origin(site.node, "loaded")
+    on_host = Tensor(Cpu(origin), batch=True)
+    element: Value = on_host
+    if collate is not None and collate.value != NONE:
+        element = _collated(frame, collate.value, site, dataset)
+    elif dataset is not None and isinstance(dataset.value, Object):
+        state = frame.state(dataset.value)
+        if state.element != UNKNOWN:
+            element = state.element
+        elif state.model is not None:
+            element = _item(frame, dataset.value, site, on_host)
+        elif any(_is_device_name(name) for name in state.attributes):
+            element = UNKNOWN
+    elif dataset is not None and isinstance(dataset.value, (Items, Many)):
+        element = element_of(dataset.value)
+        if element == UNKNOWN:
+            element = on_host
+    if isinstance(element, (Tensor, Items)):
+        element = _batched(element, origin)
+    state = State("loader", UNKNOWN_DEVICE, "torch.utils.data.DataLoader", element=element)
+    if dataset is not None:
+        state = state.with_attribute("dataset", dataset.value)
+    return frame.fresh(site.node, state, "DataLoader")
+
+
+def _is_device_name(name: str) -> bool:
+    return bool(devices.DEVICE_NAME.search(name))
+
+
+def _batched(element: Value, origin: Origin) -> Value:
+    match element:
+        case Tensor(device=Cpu()):
+            return Tensor(Cpu(origin), batch=element.batch)
+        case Tensor():
+            return replace(element, scalar=False)
+        case Items(items):
+            return Items(tuple(_batched(item, origin) for item in items))
+        case Literal(value=int() | float()):
+            return Tensor(Cpu(origin))
+        case _:
+            return element
+
+
+def _item(frame: Frame, dataset: Object, site: CallSite, on_host: Tensor) -> Value:
+    from torchdev_lint.flow.functions import call
+
+    model = frame.state(dataset).model
+    getter = None if model is None else model.find("__getitem__") or model.find("__iter__")
+    if model is None or getter is None:
+        return UNKNOWN if model is not None and model.has_unseen_base() is False else on_host
+    given = call(frame, model.function(getter, getter.name.value, dataset), CallSite(getter))
+    if getter.name.value == "__iter__":
+        given = element_of(given)
+    return given if isinstance(given, (Tensor, Items, Entries)) else UNKNOWN
+
+
+def _collated(frame: Frame, collate: Value, site: CallSite, dataset: Argument | None) -> Value:
+    from torchdev_lint.flow.functions import call
+
+    if not isinstance(collate, Function):
+        return UNKNOWN
+    batch: Value = Many(UNKNOWN)
+    if dataset is not None and isinstance(dataset.value, Object) and frame.state(dataset.value).model is not None:
+        item = _item(frame, dataset.value, site, Tensor(CPU, batch=True))
+        batch = Many(item)
+    argument = Argument(batch, cst.Arg(cst.Name("batch")))
+    result = call(frame, collate, CallSite(site.node, (argument,)))
+    return result if isinstance(result, (Tensor, Items, Entries)) else UNKNOWN
+
+
+def _dataset(frame: Frame, path: str, site: CallSite) -> Value | None:
+    name = path.rpartition(".")[2]
+    values = [argument.value for argument in site.positional()]
+    if name == "TensorDataset":
+        element: Value = Items(tuple(tensors_of(value) for value in values)) if not site.has_star() else UNKNOWN
+        return frame.fresh(site.node, State("instance", UNKNOWN_DEVICE, path, element=element), name)
+    if name in ("Subset", "ConcatDataset") and values and isinstance(values[0], Object):
+        return values[0]
+    if name == "random_split" and values:
+        return Many(values[0])
+    return frame.result_of(site.node)
+
+
+def tensors_of(value: Value) -> Value:
+    """What a dataset of this tensor yields."""
+    return Tensor(value.device) if isinstance(value, Tensor) else UNKNOWN

@@ -1,0 +1,204 @@
+"""Reading expressions as conditions: availability, device types, flags, identity with None, isinstance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import libcst as cst
+
+from torchdev_lint.flow.conditions import (
+    FALSE,
+    TRUE,
+    Atom,
+    Constant,
+    Formula,
+    conjunction,
+    disjunction,
+    negate,
+)
+from torchdev_lint.flow.device_values import as_device, literal_device
+from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.lattice import Accelerator, Choice, Cpu, Device, Level, Symbol, conflict
+from torchdev_lint.flow.values import (
+    Api,
+    Class,
+    DeviceType,
+    DeviceValue,
+    Dtype,
+    Either,
+    Entries,
+    Function,
+    Items,
+    Literal,
+    Many,
+    Object,
+    Tensor,
+    Truth,
+    Value,
+)
+
+
+def opaque(frame: Frame, node: cst.CSTNode, value: Value | None = None) -> Formula:
+    """A condition that is only known by its identity: a flag object, or this very evaluation."""
+    if isinstance(value, Object):
+        return Atom("opaque", ("truth", value.key), value.text)
+    return Atom("opaque", ("node", id(node), frame.uid, frame.salt))
+
+
+def truth_of(frame: Frame, node: cst.CSTNode, value: Value) -> Formula:
+    """The condition under which a value counts as true."""
+    match value:
+        case Truth(formula=formula):
+            return formula
+        case Literal(value=constant):
+            return Constant(bool(constant))
+        case Function() | Class() | Api() | DeviceValue() | Dtype():
+            return TRUE
+        case Items(items):
+            return Constant(bool(items))
+        case Either(guard, then, otherwise):
+            return disjunction(
+                conjunction(guard, truth_of(frame, node, then)),
+                conjunction(negate(guard), truth_of(frame, node, otherwise)),
+            )
+        case Object() if frame.state(value).kind == "module":
+            return TRUE
+        case _:
+            return opaque(frame, node, value)
+
+
+def condition(frame: Frame, node: cst.BaseExpression) -> Formula:
+    """The condition that an expression tests."""
+    return truth_of(frame, node, frame.evaluate(node))
+
+
+def _type_of(frame: Frame, device: Device, kind: str) -> Formula | None:
+    """The condition that a device is of a type."""
+    match device:
+        case Cpu():
+            return Constant(kind == "cpu")
+        case Accelerator(type=type_):
+            return Constant(kind == type_)
+        case Symbol(key=key, text=text):
+            return Atom("device-type", (key, kind), text)
+        case Choice(guard, then, otherwise):
+            left, right = _type_of(frame, then, kind), _type_of(frame, otherwise, kind)
+            if left is None or right is None:
+                return None
+            return disjunction(conjunction(guard, left), conjunction(negate(guard), right))
+        case _:
+            return None
+
+
+def device_is(frame: Frame, device: Device, kind: str) -> Formula | None:
+    """The condition of `device.type == kind` (`cuda`, `cpu`, ...); None when nothing is known of the device."""
+    return _type_of(frame, device, kind)
+
+
+def equal_devices(frame: Frame, node: cst.CSTNode, left: Device, right: Device) -> Formula:
+    """The condition of `left == right` for devices."""
+    if left == right and isinstance(left, (Cpu, Symbol)):
+        return TRUE
+    for one, other in ((left, right), (right, left)):
+        if isinstance(other, (Cpu, Accelerator)) and (isinstance(other, Cpu) or other.index is None):
+            typed = _type_of(frame, one, other.type if isinstance(other, Accelerator) else "cpu")
+            if typed is not None:
+                return typed
+    found = conflict(left, right, frame.env.path)
+    if found is not None and found.level == Level.CERTAIN and not isinstance(left, Choice) and not isinstance(right, Choice):
+        return FALSE
+    return opaque(frame, node)
+
+
+def equality(frame: Frame, node: cst.CSTNode, left: Value, right: Value) -> Formula:
+    """The condition of `left == right`."""
+    for one, other in ((left, right), (right, left)):
+        match one, other:
+            case (DeviceType(device=device), Literal(value=str(kind))):
+                found = device_is(frame, device, kind)
+                if found is not None:
+                    return found
+            case (DeviceValue(device=device), Literal(value=str(text))):
+                return equal_devices(frame, node, device, literal_device(text))
+            case (Object(key=key, text=text), Literal(value=str(kind))) if (
+                kind == "cpu" or kind.partition(":")[0] in ("cuda", "mps", "xpu")
+            ):
+                return Atom("device-type", (as_key(one), kind.partition(":")[0]), text)
+            case (Object(), Literal(value=constant)):
+                return Atom("opaque", ("equal", one.key, repr(constant)), f"{one.text} == {constant!r}")
+            case _:
+                pass
+    match left, right:
+        case DeviceValue(), (DeviceValue() | Object()):
+            return equal_devices(frame, node, left.device, as_device(right))
+        case Object(), DeviceValue():
+            return equal_devices(frame, node, as_device(left), right.device)
+        case Literal(value=a), Literal(value=b):
+            return Constant(a == b)
+        case Object(), Object():
+            return TRUE if left == right else Atom("opaque", ("equal", left.key, right.key))
+        case _:
+            return opaque(frame, node)
+
+
+def as_key(value: Object) -> Any:
+    """The identity of the device that an object is."""
+    device = as_device(value)
+    return device.key if isinstance(device, Symbol) else value.key
+
+
+def identity(frame: Frame, node: cst.CSTNode, left: Value, right: Value) -> Formula:
+    """The condition of `left is right`; only comparisons with None are looked into."""
+    if isinstance(left, Literal) and left.value is None:
+        left, right = right, left
+    if not (isinstance(right, Literal) and right.value is None):
+        return equality(frame, node, left, right) if isinstance(right, Literal) else opaque(frame, node)
+    match left:
+        case Literal(value=value):
+            return Constant(value is None)
+        case Object(key=key, text=text) if frame.state(left).kind == "unknown" and key[0] != "made":
+            return Atom("opaque", ("none", key), f"{text} is None")
+        case Either(guard, then, otherwise):
+            return disjunction(
+                conjunction(guard, identity(frame, node, then, right)),
+                conjunction(negate(guard), identity(frame, node, otherwise, right)),
+            )
+        case (
+            Tensor()
+            | Items()
+            | Many()
+            | Entries()
+            | Function()
+            | Class()
+            | Object()
+            | DeviceValue()
+            | Dtype()
+            | Truth()
+        ):
+            return FALSE
+        case _:
+            return opaque(frame, node)
+
+
+_CONTAINERS = {"builtins.list", "builtins.tuple", "builtins.dict", "collections.abc.Mapping", "collections.Mapping"}
+
+
+def is_instance(frame: Frame, node: cst.CSTNode, value: Value, classes: Value) -> Formula:
+    """The condition of `isinstance(value, classes)`."""
+    paths = [item.path for item in (classes.items if isinstance(classes, Items) else (classes,)) if isinstance(item, Api)]
+    if not paths:
+        return opaque(frame, node)
+    tensor = any(path in ("torch.Tensor", "torch.FloatTensor", "torch.LongTensor") for path in paths)
+    match value:
+        case Tensor(mapping=False, batch=False):
+            return Constant(tensor) if tensor or set(paths) <= _CONTAINERS | {"numpy.ndarray"} else opaque(frame, node)
+        case Items() | Many():
+            return Constant(any(path in ("builtins.list", "builtins.tuple") for path in paths))
+        case Entries():
+            return Constant(any("dict" in path or "Mapping" in path for path in paths))
+        case Literal(value=constant):
+            return Constant(any(path == f"builtins.{type(constant).__name__}" for path in paths))
+        case Object(key=key, text=text):
+            return Atom("opaque", ("isinstance", key, tuple(sorted(paths))), f"isinstance({text}, ...)")
+        case _:
+            return opaque(frame, node)

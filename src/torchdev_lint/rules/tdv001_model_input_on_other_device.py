@@ -1,0 +1,131 @@
+"""TDV001: a model or loss is called with an input that is on another device.
+
+## What it does
+Finds calls of a module that was moved (`model.to(device)`, `model.cuda()`) with an input that certainly stayed elsewhere:
+directly (`model(x)`, `model.forward(x)`, `model.generate(x)`), through a function of the file that runs the
+module on the input, or through a function that cannot be read and is handed both. Loss modules count as models; so do
+inputs of one call that are on different devices (`criterion(model(x), y)` with `y` on the CPU).
+
+## Why it fails
+`Module.to` moves the module in place, but a tensor made by `torch.tensor`, `from_numpy`, a tokenizer or a `DataLoader` is on the
+CPU until it is moved itself. The first operation that meets both raises
+`RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!`.
+On a machine without an accelerator everything is on the CPU and nothing is seen.
+
+## Example
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    model = Net()
+    model.to(device)
+    logits = model(torch.tensor([[1, 2, 3]]))
+
+## Use instead
+    logits = model(torch.tensor([[1, 2, 3]]).to(device))
+
+## Fix safety
+Safe when the input is a tensor: `.to(device)` with the device that the module certainly has gives the same tensor where the
+program runs today. The device is written as the name that moved the module, if it still holds that value; else as
+the other input's `.device`; else as `next(model.parameters()).device`. Unsafe when the input may be a container,
+or when an explicit transfer to another accelerator is redirected.
+
+## Known limits
+Only what is certain is reported. A value whose origin is unknown (an argument of a function that the file does not call, the
+result of another file's function) is taken to be in the right place; functions of other files are not read yet.
+Modules that move their inputs themselves are recognised when their class is in the file; `DataParallel`,
+`DistributedDataParallel` and models loaded with `device_map=` are never reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar
+
+from torchdev_lint.diagnostics import Applicability
+from torchdev_lint.flow.events import ModelCall
+from torchdev_lint.flow.lattice import Cpu, Leaf, Origin, story
+from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Note, Rule
+
+if TYPE_CHECKING:
+    from torchdev_lint.flow.events import Event, Place
+
+_STEPS = {
+    "moved": "{thing} is moved to {device} here",
+    "made": "{thing} is made on {device} here",
+    "loaded": "the batches of this loader are on {device}",
+}
+
+
+class ModelInputOnOtherDevice(Rule):
+    """See the module's docstring."""
+
+    code = "TDV001"
+    name = "model-input-on-other-device"
+    fix_applicability = Applicability.SAFE
+    answers: ClassVar = (ModelCall,)
+    witness: ClassVar = ("simulated", "cuda")
+
+    def check(self, event: Event) -> Iterator[Finding]:
+        """Every conflict of a model call is a finding."""
+        assert isinstance(event, ModelCall)
+        notes = [
+            *_notes(event.model, event.model_name, event.model_device),
+            *_notes(event.given, "the input", event.given_device),
+        ]
+        if event.inner is not None:
+            notes.append(Note(event.inner, f"`{event.through}` uses the input with the model here"))
+        node = event.place.node if event.transfer is None else event.transfer.node
+        own = [note for note in notes if note.node is not node]
+        yield Finding(node, _message(event), tuple(own), _fix(event))
+
+
+def _message(event: ModelCall) -> str:
+    text = event.place.text if event.transfer is None else event.transfer.receiver
+    what = f"`{text}`" if len(text) <= 40 and "\n" not in text else "the input"
+    kind = "loss" if event.is_loss else "model"
+    if event.against == "input":
+        return f"{what} is on {event.given_device}, but `{event.callee}` gets another input on {event.model_device}"
+    if isinstance(event.model, Cpu):
+        return f"{what} is on {event.given_device}, but the {kind} `{event.model_name}` is on the CPU"
+    where = f"the {kind} `{event.model_name}` is on {event.model_device}"
+    if event.through and event.transfer is None:
+        return f"{what} is on {event.given_device}, but {where}: `{event.through}` needs them on one device"
+    return f"{what} is on {event.given_device}, but {where}"
+
+
+def _notes(leaf: Leaf, thing: str, device: str) -> Iterator[Note]:
+    for step in story(leaf):
+        yield Note(step.node, _step(step, thing if thing.startswith("the ") else f"`{thing}`", device))
+
+
+def _step(step: Origin, thing: str, device: str) -> str:
+    return _STEPS.get(step.what, "{thing} is on {device} here").format(thing=thing, device=device)
+
+
+def _fix(event: ModelCall) -> NodeFix | None:
+    target = event.target
+    if target is None or isinstance(event.model, Cpu):
+        return None
+    if event.transfer is not None:
+        edit = NodeEdit(event.transfer.node, "replace", f"{event.transfer.receiver}.to({target})")
+        return NodeFix((edit,), Applicability.UNSAFE, f"Move to `{target}` instead")
+    place = event.place
+    edits = _transfer(place, target)
+    sure = not place.container and not place.unsure
+    return NodeFix(edits, Applicability.SAFE if sure else Applicability.UNSAFE, f"Move it with `.to({target})`")
+
+
+def _transfer(place: Place, target: str) -> tuple[NodeEdit, ...]:
+    node = place.value_node
+    if place.container == "dict" or (place.star == "**" and not place.mapping):
+        moved = f"{{key: value.to({target}) for key, value in {_wrapped(place)}.items()}}"
+        return (NodeEdit(node, "replace", moved),)
+    if place.container == "list":
+        brackets = ("(", ")") if place.star == "*" else ("[", "]")
+        moved = f"{brackets[0]}tensor.to({target}) for tensor in {place.text}{brackets[1]}"
+        return (NodeEdit(node, "replace", moved),)
+    if place.needs_parentheses:
+        return (NodeEdit(node, "before", "("), NodeEdit(node, "after", f").to({target})"))
+    return (NodeEdit(node, "after", f".to({target})"),)
+
+
+def _wrapped(place: Place) -> str:
+    return f"({place.text})" if place.needs_parentheses else place.text

@@ -1,0 +1,15 @@
+"""Functions outside PyTorch that are handed models and tensors, and what may be concluded from that."""
+
+from __future__ import annotations
+
+import re
+
+STORES_OR_INSPECTS = re.compile(
+    r"(?i)(?:^|_)(?:load|copy|set|init|assign|update|register|save|count|print|log|plot|show|export|build|make|create|"
+    r"get|add|attach|wrap|prepare|setup|configure|convert|quantize|prune|freeze|replace|insert|append|push|store|watch|summary|"
+    r"train|fit|to|move|send|place|put|send|scatter|distribute|shard|parallelize|accelerate)(?:_|$)"
+)
+"""Callees named so need not run the model on the tensor at once, or move things themselves."""
+
+PASS_THROUGH = frozenset({"tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "tqdm.trange", "rich.progress.track"})
+"""Iterate over their argument."""

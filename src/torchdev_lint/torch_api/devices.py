@@ -1,0 +1,60 @@
+"""Device strings, and the functions that tell what accelerators there are.
+
+Source: https://docs.pytorch.org/docs/stable/tensor_attributes.html#torch.device and the `is_available` functions of torch.cuda,
+torch.backends.mps, torch.xpu, torch.accelerator.
+"""
+
+from __future__ import annotations
+
+import re
+
+ACCELERATOR_TYPES = frozenset("cuda mps xpu hpu npu mlu ipu xla vulkan mtia musa privateuseone hip".split())
+"""Device types other than the host that a device string may name."""
+
+DEVICE_STRING = re.compile(r"(?P<type>[a-z]+)(?::(?P<index>\d+))?\Z")
+"""The grammar of a device string."""
+
+AVAILABILITY = {
+    "torch.cuda.is_available": "cuda",
+    "torch.backends.cuda.is_built": "cuda",
+    "torch.cuda._is_available": "cuda",
+    "torch.backends.mps.is_available": "mps",
+    "torch.backends.mps.is_built": "mps",
+    "torch.mps.is_available": "mps",
+    "torch.xpu.is_available": "xpu",
+    "torch.npu.is_available": "npu",
+    "torch.hpu.is_available": "hpu",
+    "torch.mlu.is_available": "mlu",
+    "torch.accelerator.is_available": "any",
+    "transformers.utils.is_torch_cuda_available": "cuda",
+    "transformers.is_torch_cuda_available": "cuda",
+}
+"""Calls that are true where an accelerator of the type is there."""
+
+DEVICE_COUNTS = {
+    "torch.cuda.device_count": "cuda",
+    "torch.xpu.device_count": "xpu",
+    "torch.mps.device_count": "mps",
+    "torch.accelerator.device_count": "any",
+}
+"""Calls that give the number of devices of the type."""
+
+CURRENT_ACCELERATOR = frozenset({"torch.accelerator.current_accelerator"})
+"""Calls that return the machine's accelerator as a device."""
+
+DEVICE_NAME = re.compile(r"(?i)(?:^|_)(?:device|dev|gpu|cuda|rank|devices?|gpu_?id|accelerator|placement)(?:$|_|\d)")
+"""Names whose value, handed to `.to()`, is taken to be a device rather than a dtype."""
+
+DTYPE_NAME = re.compile(r"(?i)(?:^|_)(?:dtype|dt|precision|half|float\d*|bfloat16|int\d*)(?:$|_)")
+"""Names whose value, handed to `.to()`, is taken to be a dtype."""
+
+
+def parse(text: str) -> tuple[str, int | None] | None:
+    """The type and index of a device string ("cuda:1" -> ("cuda", 1)); None when it is none."""
+    match = DEVICE_STRING.match(text)
+    if match is None:
+        return None
+    kind = match["type"]
+    if kind not in ACCELERATOR_TYPES and kind not in ("cpu", "meta"):
+        return None
+    return kind, None if match["index"] is None else int(match["index"])

@@ -1,0 +1,77 @@
+"""Functions that make tensors, and where they put them.
+
+Source: the `device` parameter in the signatures of https://docs.pytorch.org/docs/stable/torch.html (creation ops).
+"""
+
+from __future__ import annotations
+
+FACTORIES = frozenset(
+    {
+        "torch." + name
+        for name in (
+            "tensor arange bartlett_window blackman_window complex empty empty_permuted empty_strided eye full "
+            "hamming_window hann_window kaiser_window linspace logspace normal ones rand randint randn randperm range "
+            "scalar_tensor sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor "
+            "sparse_csr_tensor tril_indices triu_indices zeros fft.fftfreq fft.rfftfreq signal.windows.hann "
+            "signal.windows.hamming signal.windows.gaussian cartesian_prod_of_ranges"
+        ).split()
+    }
+)
+"""Put their result on `device=`, without it on the default device (the CPU unless the program says otherwise)."""
+
+TAKES_DATA = frozenset({"torch.tensor", "torch.as_tensor", "torch.asarray", "torch.scalar_tensor", "torch.from_numpy"})
+"""Factories whose first argument is data: a number literal makes a 0-dim tensor."""
+
+CONVERTERS = frozenset({"torch.as_tensor", "torch.asarray"})
+"""Keep the device of a tensor argument; anything else goes to `device=` or the default device."""
+
+HOST_FACTORIES = frozenset({"torch.from_numpy", "torch.frombuffer", "torch.from_file"})
+"""Always on the CPU: they share the host's memory. The default device has no say (torch/_torch_docs.py, from_numpy)."""
+
+LEGACY_HOST_TYPES = frozenset(
+    {
+        "torch." + name
+        for name in (
+            "FloatTensor DoubleTensor HalfTensor BFloat16Tensor ByteTensor CharTensor ShortTensor IntTensor LongTensor "
+            "BoolTensor"
+        ).split()
+    }
+)
+"""Legacy constructors: on the CPU whatever the default device (the type names the backend)."""
+
+LEGACY_DEFAULT_TYPE = "torch.Tensor"
+"""The legacy constructor of the default tensor type."""
+
+LIKE = frozenset(
+    {
+        "torch." + name
+        for name in "zeros_like ones_like empty_like full_like rand_like randn_like randint_like".split()
+    }
+)
+"""On the device of the first argument unless `device=` says otherwise."""
+
+NEW_METHODS = frozenset("new_zeros new_ones new_empty new_full new_tensor new_empty_strided new".split())
+"""Tensor methods that make a tensor on the receiver's device unless `device=` says otherwise."""
+
+DEFAULT_TENSOR_CONSTRUCTORS = frozenset(
+    {
+        "text_to_token_ids",
+        "torchvision.transforms.functional.to_tensor",
+        "torchvision.transforms.functional.pil_to_tensor",
+        "torchvision.io.read_image",
+        "torchvision.io.decode_image",
+    }
+)
+"""Functions outside PyTorch known to return tensors on the CPU, by bare or dotted name; `tensor-constructors` adds to it."""
+
+RANDOM_SAMPLERS = frozenset({"torch.normal", "torch.bernoulli", "torch.multinomial", "torch.poisson"})
+"""Follow a tensor argument if there is one."""
+
+HOST_RESULTS = frozenset(
+    {
+        "torch.get_rng_state",
+        "torch.initial_seed",
+        "torch.seed",
+    }
+)
+"""Results that live on the host whatever the arguments."""

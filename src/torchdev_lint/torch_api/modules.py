@@ -1,0 +1,121 @@
+"""What PyTorch's modules need and do.
+
+Source: https://docs.pytorch.org/docs/stable/nn.html; for the wrappers, torch/nn/parallel/data_parallel.py (scatter)
+and torch/nn/parallel/distributed.py (`_to_kwargs`).
+"""
+
+from __future__ import annotations
+
+MODULE_NAMESPACES = ("torch.nn.", "torchvision.models.", "torch.nn.modules.", "torchvision.ops.", "torchaudio.models.")
+"""Classes (and model builders) below these are modules."""
+
+NOT_MODULES = (
+    "torch.nn.functional",
+    "torch.nn.init",
+    "torch.nn.utils",
+    "torch.nn.Parameter",
+    "torch.nn.parameter",
+    "torch.nn.parallel",
+)
+"""Names below `torch.nn` that are no modules."""
+
+PARAMETER_TYPES = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter", "torch.nn.Buffer"})
+"""Wrap a tensor so that it is registered when it becomes an attribute of a module."""
+
+LOSSES = frozenset(
+    {
+        "torch.nn." + name
+        for name in (
+            "L1Loss MSELoss CrossEntropyLoss CTCLoss NLLLoss PoissonNLLLoss GaussianNLLLoss KLDivLoss BCELoss "
+            "BCEWithLogitsLoss MarginRankingLoss HingeEmbeddingLoss MultiLabelMarginLoss HuberLoss SmoothL1Loss "
+            "SoftMarginLoss MultiLabelSoftMarginLoss CosineEmbeddingLoss MultiMarginLoss TripletMarginLoss "
+            "TripletMarginWithDistanceLoss"
+        ).split()
+    }
+)
+"""Loss modules: no parameters; buffers only for the tensors given as `weight` or `pos_weight`."""
+
+LOSS_BUFFERS = ("weight", "pos_weight")
+"""Keyword arguments of losses that become buffers."""
+
+HOST_TOLERANT_LOSSES = frozenset({"torch.nn.CTCLoss"})
+"""Losses that take some of their arguments (lengths) from the CPU."""
+
+WITHOUT_PARAMETERS = LOSSES | frozenset(
+    {
+        "torch.nn." + name
+        for name in (
+            "ReLU ReLU6 LeakyReLU ELU SELU CELU GELU SiLU Mish Softplus Softmax Softmax2d LogSoftmax Softmin Softsign Sigmoid "
+            "LogSigmoid Tanh Tanhshrink Hardtanh Hardsigmoid Hardswish Hardshrink Softshrink Threshold GLU RReLU Identity "
+            "Flatten Unflatten Dropout Dropout1d Dropout2d Dropout3d AlphaDropout FeatureAlphaDropout MaxPool1d MaxPool2d MaxPool3d "
+            "AvgPool1d AvgPool2d AvgPool3d AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d "
+            "AdaptiveMaxPool2d AdaptiveMaxPool3d LPPool1d LPPool2d FractionalMaxPool2d MaxUnpool1d MaxUnpool2d Upsample "
+            "UpsamplingNearest2d UpsamplingBilinear2d PixelShuffle PixelUnshuffle ZeroPad1d ZeroPad2d ConstantPad1d "
+            "ConstantPad2d ReflectionPad1d ReflectionPad2d ReplicationPad2d CosineSimilarity PairwiseDistance Fold Unfold "
+            "ChannelShuffle LocalResponseNorm"
+        ).split()
+    }
+)
+"""Modules that hold no tensors: they work wherever their input is."""
+
+CONTAINERS = frozenset({"torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict", "torch.nn.ParameterList"})
+"""Modules made of the modules given to them."""
+
+MOVES_INPUTS = frozenset(
+    {
+        "torch.nn.DataParallel",
+        "torch.nn.parallel.DataParallel",
+        "torch.nn.parallel.DistributedDataParallel",
+        "torch.nn.parallel.distributed.DistributedDataParallel",
+        "torch.distributed.fsdp.FullyShardedDataParallel",
+    }
+)
+"""Wrappers that take their inputs to the right device themselves."""
+
+TRANSPARENT_WRAPPERS = frozenset(
+    {
+        "torch.compile",
+        "torch.jit.script",
+        "torch.jit.optimize_for_inference",
+        "torch.jit.freeze",
+        "copy.copy",
+    }
+)
+"""Return the module they are given, or one that lives and moves with it."""
+
+COPIES = frozenset({"copy.deepcopy"})
+"""Return an equal thing of its own."""
+
+MODEL_METHODS = frozenset(
+    (
+        "forward generate predict predict_step encode decode sample infer inference embed extract_features forward_features "
+        "get_text_features get_image_features encode_image encode_text log_prob act evaluate_actions get_action get_value "
+        "training_step validation_step score reconstruct reparameterize transform"
+    ).split()
+)
+"""Methods of a module of unknown class taken to compute on its parameters with the tensors they are given."""
+
+MODULE_EVIDENCE = frozenset(
+    (
+        "eval train parameters named_parameters state_dict load_state_dict zero_grad modules named_modules children "
+        "named_children buffers named_buffers apply register_buffer register_module add_module requires_grad_ half"
+    ).split()
+)
+"""Methods that only (or nearly only) modules have."""
+
+MODULE_STAYS = frozenset(
+    (
+        "eval train requires_grad_ apply zero_grad share_memory compile half float double bfloat16 type cast "
+        "gradient_checkpointing_enable tie_weights"
+    ).split()
+)
+"""Module methods that return the module (or nothing) and leave it where it is."""
+
+IN_PLACE_MOVES = frozenset("to cuda cpu xpu ipu mtia to_empty".split())
+"""Module methods that move it in place and return it."""
+
+LOADERS = frozenset({"torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"})
+"""Iterating gives batches collated on the CPU, whatever `pin_memory` (torch/utils/data/_utils/collate.py)."""
+
+HOST_DATASET_NAMESPACES = ("torchvision.datasets.", "torchaudio.datasets.", "torchtext.datasets.", "datasets.")
+"""Datasets that yield CPU data."""
