@@ -58,6 +58,10 @@ def fake_check(text: str, path: str, config: Config) -> list[Diagnostic]:
     return found
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "slow: takes many seconds; runs by default")
+
+
 @pytest.fixture
 def stand_in(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, Config], list[Diagnostic]]:
     """Puts `fake_check` in place of the inference."""

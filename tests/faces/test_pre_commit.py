@@ -1,4 +1,4 @@
-"""The hooks, as pre-commit runs them: installed from a clone of this checkout into an environment of their own."""
+"""The hooks as pre-commit runs them: installed from a copy of this checkout into their own environment."""
 
 import os
 import shutil
@@ -10,6 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PRE_COMMIT = Path(sys.executable).with_name("pre-commit")
+PUBLISHED = ("src", "pyproject.toml", "README.md", "LICENSE", ".pre-commit-hooks.yaml")
 
 BAD = """\
 import torch
@@ -54,11 +55,9 @@ def hooks(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "git", "ls-files", "--cached", "--others", "--exclude-standard", cwd=ROOT
     ).stdout.splitlines()
     for name in listed:
-        top = name.split("/")[0]
-        if top in ("src", "pyproject.toml", "README.md", "LICENSE", ".pre-commit-hooks.yaml"):
-            if (ROOT / name).is_file():
-                (clone / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(ROOT / name, clone / name)
+        if name.split("/")[0] in PUBLISHED and (ROOT / name).is_file():
+            (clone / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, clone / name)
     git("init", "-q", cwd=clone)
     git("add", "-A", cwd=clone)
     git("commit", "-qm", "snapshot", cwd=clone)
