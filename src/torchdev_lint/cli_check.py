@@ -115,7 +115,7 @@ def _print_findings(result: RunResult, options: Options, config: Config) -> None
     elif config.output_format == "concise":
         write(concise.render(remaining, fixable), stream, colour=colour)
     else:
-        write(full.render(remaining, fixable, result.source), stream, colour=colour)
+        write(full.render(remaining, fixable, result.sources.get), stream, colour=colour)
     # "All checks passed!" would be a lie about files that could not be checked.
     if not options.quiet and (remaining or not result.errors):
         stream.write(summary.closing_lines(remaining, sum(result.counts.values()), unsafe=config.unsafe_fixes))

@@ -43,11 +43,15 @@ def _find(wanted: str) -> type[Rule]:
 
 
 def _text(rule: type[Rule]) -> str:
-    lines = [f"# {rule.name} ({rule.code})", "", f"{rule.summary().capitalize()}.", ""]
+    lines = [f"# {rule.name} ({rule.code})", "", f"{_sentence(rule.summary())}", ""]
     lines += [_availability(rule), ""]
     for heading, text in rule.sections().items():
         lines += [f"## {heading}", "", text, ""]
     return "\n".join(lines).rstrip()
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _availability(rule: type[Rule]) -> str:

@@ -6,10 +6,11 @@ Sits at the bottom beside `diagnostics`: it knows rule codes only as strings.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from torchdev_lint.globs import path_matches
+from torchdev_lint.globs import compiled
 
 ALL = "ALL"
 """The selector that stands for every rule."""
@@ -125,10 +126,13 @@ class Config:
         """Whether the rule `code` is on for the file `path`."""
         if not self._enabled(code):
             return False
+        if not self.per_file_ignores:
+            return True
+        absolute = os.path.abspath(path)
         return not any(
             covers(selector, code)
             for pattern, codes in self.per_file_ignores
-            if path_matches(path, pattern, self.root)
+            if compiled((pattern,), self.root).match(absolute)
             for selector in codes
         )
 

@@ -1,4 +1,4 @@
-"""Reads `[tool.torchdev-lint]` from TOML into a `Config`; finds the file that counts for a directory."""
+"""Reads `[tool.torchdev-lint]` from TOML into a `Config`; finds it in a directory."""
 
 from __future__ import annotations
 
@@ -18,20 +18,14 @@ FILE_NAME = "pyproject.toml"
 _DOTTED_NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*\Z")
 
 
-def find_config(directory: str) -> Config | None:
-    """The configuration that counts for `directory`; None when there is none.
+def config_in(directory: str) -> Config | None:
+    """The configuration in `directory` itself; None without a pyproject.toml with our section.
 
-    It is that of the nearest pyproject.toml upwards that has our section. Raises `ConfigError`.
+    Raises `ConfigError`.
     """
-    current = os.path.abspath(directory)
-    while True:
-        table = _section_of(os.path.join(current, FILE_NAME))
-        if table is not None:
-            return config_from_table(table, os.path.join(current, FILE_NAME), Config(root=current))
-        parent = os.path.dirname(current)
-        if parent == current:
-            return None
-        current = parent
+    path = os.path.join(directory, FILE_NAME)
+    table = _section_of(path)
+    return None if table is None else config_from_table(table, path, Config(root=os.path.abspath(directory)))
 
 
 def load_config_file(path: str, root: str) -> Config:

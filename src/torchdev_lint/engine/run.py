@@ -44,6 +44,12 @@ class FileResult:
         """Whether fixes changed the text."""
         return self.text != self.before
 
+    def without_data(self) -> FileResult:
+        """The result less what no report needs: a run holds thousands of them."""
+        if self.diagnostics or self.changed:
+            return replace(self, data=b"")
+        return replace(self, data=b"", text="", before="")
+
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
@@ -74,9 +80,10 @@ class RunResult:
         """What the user should know but need not act on, one line each, with the path."""
         return [f"{file.path}: {warning}" for file in self.files for warning in file.warnings]
 
-    def source(self, path: str) -> str | None:
-        """The text that positions in `path` refer to; None for a file that was not visited."""
-        return next((file.text for file in self.files if file.path == path), None)
+    @property
+    def sources(self) -> dict[str, str]:
+        """The texts that positions refer to, by path; none for a file that could not be read as text."""
+        return {file.path: file.text for file in self.files if file.text}
 
 
 def run(
@@ -115,7 +122,7 @@ def _run(
             except WriteError as error:
                 unfixed = check_bytes(data, path, config)
                 result = replace(unfixed, errors=(*unfixed.errors, str(error)))
-        yield result
+        yield result.without_data()
 
 
 def check_bytes(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from torchdev_lint.config import Config, check_selectors
-from torchdev_lint.config_file import find_config
+from torchdev_lint.config_file import config_in
 from torchdev_lint.rules.registry import all_rules
 from torchdev_lint.source.discovery import FileRules
 
@@ -26,17 +26,23 @@ class Settings:
     ) -> None:
         self._fixed = fixed
         self._overlay = overlay
-        self._by_directory: dict[str, Config] = {}
+        self._found: dict[str, Config | None] = {}
         self._finished: dict[Config, Config] = {}
 
     def for_directory(self, directory: str) -> Config:
         """The configuration for the files in `directory`."""
-        if self._fixed is not None:
-            return self._finish(self._fixed)
-        key = os.path.abspath(directory)
-        if key not in self._by_directory:
-            self._by_directory[key] = self._finish(find_config(key) or Config(root=os.getcwd()))
-        return self._by_directory[key]
+        config = self._fixed or self._nearest(os.path.abspath(directory)) or Config(root=os.getcwd())
+        return self._finish(config)
+
+    def _nearest(self, directory: str) -> Config | None:
+        """The configuration in `directory` or the nearest one above."""
+        if directory not in self._found:
+            config = config_in(directory)
+            parent = os.path.dirname(directory)
+            if config is None and parent != directory:
+                config = self._nearest(parent)
+            self._found[directory] = config
+        return self._found[directory]
 
     def for_file(self, path: str) -> Config:
         """The configuration for the file `path`, which need not exist."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from torchdev_lint.globs import any_matches
+from torchdev_lint.globs import compiled
 from torchdev_lint.source.gitignore import GitIgnore
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ class FileRules:
     force_exclude: bool = False
 
     def excludes(self, path: str) -> bool:
-        """Whether a pattern matches `path` itself."""
-        return any_matches(path, self.exclude, self.root)
+        """Whether a pattern matches `path` (absolute) itself."""
+        return compiled(self.exclude, self.root).match(path)
 
     def excludes_within(self, path: str) -> bool:
         """Whether a pattern matches `path` or a directory that holds it, up to `root`."""
@@ -82,9 +82,11 @@ class _Walk:
     problems: list[str] = field(default_factory=list)
 
     def enter(self, directory: str) -> None:
-        pending = [(os.path.normpath(directory), GitIgnore.above(directory))]
+        start = os.path.normpath(directory)
+        pending = [(start, os.path.realpath(start), GitIgnore.above(start))]
         while pending:
-            current, ignored = pending.pop()
+            current, real, ignored = pending.pop()
+            absolute = os.path.abspath(current)
             rules = self.rules_for(current)
             try:
                 with os.scandir(current) as entries:
@@ -93,18 +95,20 @@ class _Walk:
                 self.problems.append(f"{current}: cannot be read: {error.strerror}")
                 continue
             if rules.respect_gitignore and any(entry.name == ".gitignore" for entry in listing):
-                ignored = ignored.inside(current)
+                ignored = ignored.inside(real)
             for entry in listing:
                 path = entry.name if current == "." else os.path.join(current, entry.name)
                 is_directory = entry.is_dir(follow_symlinks=False)
                 if not is_directory and not (entry.name.endswith(SUFFIXES) and _is_file(entry)):
                     continue
-                if rules.excludes(path):
+                if rules.excludes(os.path.join(absolute, entry.name)):
                     continue
-                if rules.respect_gitignore and ignored.covers(path, is_directory=is_directory):
+                # No link to a directory was followed below the start: the real path is that of the names.
+                target = os.path.join(real, entry.name)
+                if rules.respect_gitignore and ignored.covers(target, is_directory=is_directory):
                     continue
                 if is_directory:
-                    pending.append((path, ignored))
+                    pending.append((path, target, ignored))
                 else:
                     self.files.append(path)
 

@@ -39,17 +39,13 @@ class GitIgnore:
         return chain
 
     def inside(self, directory: str) -> GitIgnore:
-        """The chain as it is inside `directory`, with the .gitignore there if there is one."""
-        return self._reading(os.path.realpath(directory), os.path.join(directory, ".gitignore"))
+        """The chain as it is inside `directory` (a real path), with the .gitignore there if there is one."""
+        return self._reading(directory, os.path.join(directory, ".gitignore"))
 
     def covers(self, path: str, *, is_directory: bool) -> bool:
-        """Whether `path` is ignored."""
-        if not self.specs:
-            return False
-        # The entry itself may be a link: its name counts, not its target.
-        absolute = os.path.join(os.path.realpath(os.path.dirname(path) or "."), os.path.basename(path))
+        """Whether `path`, in a real directory below those of the chain, is ignored."""
         for base, spec in reversed(self.specs):
-            relative = os.path.relpath(absolute, base).replace(os.sep, "/")
+            relative = path[len(base) :].lstrip(os.sep).replace(os.sep, "/")
             verdict = spec.check_file(relative + "/" if is_directory else relative).include
             if verdict is not None:
                 return verdict

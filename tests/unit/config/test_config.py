@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from torchdev_lint.config import Config, ConfigError, Selection, check_selectors
-from torchdev_lint.config_file import config_from_table, find_config, load_config_file, override
+from torchdev_lint.config_file import config_from_table, config_in, load_config_file, override
+from torchdev_lint.engine.settings import Settings
 
 CODES = ("TDV001", "TDV002", "TDV010", "TDV101")
 OFF = frozenset({"TDV101"})
@@ -115,7 +116,7 @@ output-format = "concise"
 "tests/*" = ["TDV001"]
 """
     )
-    assert find_config(str(tmp_path)) == Config(
+    assert config_in(str(tmp_path)) == Config(
         root=str(tmp_path),
         select=("TDV0",),
         extend_select=("TDV101",),
@@ -137,9 +138,10 @@ def test_the_nearest_file_with_our_section_counts(tmp_path: Path) -> None:
     (tmp_path / "pkg/pyproject.toml").write_text(
         "[project]\nname = 'x'\nthis is not TOML, but not ours either"
     )
-    config = find_config(str(tmp_path / "pkg/deep"))
-    assert config is not None
+    config = Settings().for_directory(str(tmp_path / "pkg/deep"))
     assert config.root == str(tmp_path)
+    assert config.select == ("TDV001",)
+    assert Settings(Config(ignore=("TDV001",))).for_directory(str(tmp_path)).select is None
 
 
 @pytest.mark.parametrize(
@@ -162,7 +164,7 @@ def test_mistakes_are_errors_of_one_line_that_name_file_key_and_value(
 ) -> None:
     (tmp_path / "pyproject.toml").write_text(f"[tool.torchdev-lint]\n{line}\n")
     with pytest.raises(ConfigError) as caught:
-        find_config(str(tmp_path))
+        config_in(str(tmp_path))
     assert str(caught.value).startswith(f"{tmp_path / 'pyproject.toml'}: ")
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -171,13 +173,13 @@ def test_mistakes_are_errors_of_one_line_that_name_file_key_and_value(
 def test_a_section_that_is_no_table_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[tool]\ntorchdev-lint = 3\n")
     with pytest.raises(ConfigError, match="must be a table"):
-        find_config(str(tmp_path))
+        config_in(str(tmp_path))
 
 
 def test_bytes_that_are_no_text_are_an_error(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_bytes(b"[tool.torchdev-lint]\n# \xff\n")
     with pytest.raises(ConfigError, match="not valid UTF-8 at byte 23"):
-        find_config(str(tmp_path))
+        config_in(str(tmp_path))
 
 
 def test_a_given_file_may_have_its_keys_at_the_top(tmp_path: Path) -> None:
@@ -214,4 +216,4 @@ def test_no_toml_parser_without_a_section_of_ours(tmp_path: Path, monkeypatch: p
     for name in ("tomllib", "tomli"):
         monkeypatch.setitem(sys.modules, name, None)
     (tmp_path / "pyproject.toml").write_text("[project]\nname = 'x'\n")
-    find_config(str(tmp_path))
+    config_in(str(tmp_path))
