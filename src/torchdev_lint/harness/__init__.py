@@ -5,7 +5,8 @@ This half needs torch (extra `harness`) in the *child* processes only: importing
 but the standard library. It never imports the static half of the project.
 """
 
+from torchdev_lint.harness.forkserver import ForkServer
 from torchdev_lint.harness.run import run_program
 from torchdev_lint.harness.verdict import Frame, Kind, Verdict
 
-__all__ = ["Frame", "Kind", "Verdict", "run_program"]
+__all__ = ["ForkServer", "Frame", "Kind", "Verdict", "run_program"]
