@@ -43,11 +43,9 @@ def _find(wanted: str) -> type[Rule]:
 
 
 def _text(rule: type[Rule]) -> str:
-    lines = [f"# {rule.name} ({rule.code})", "", f"{_sentence(rule.summary())}", ""]
-    lines += [_availability(rule), ""]
-    for heading, text in rule.sections().items():
-        lines += [f"## {heading}", "", text, ""]
-    return "\n".join(lines).rstrip()
+    _, _, body = rule.documentation().partition("\n")
+    head = [f"# {rule.name} ({rule.code})", _sentence(rule.summary()), _availability(rule)]
+    return "\n\n".join([*head, body.strip("\n")])
 
 
 def _sentence(text: str) -> str:

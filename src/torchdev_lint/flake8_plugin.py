@@ -87,20 +87,17 @@ class Plugin:
         return config
 
     def _diagnostics(self) -> list[Diagnostic]:
+        from torchdev_lint.engine.findings import findings
         from torchdev_lint.engine.prefilter import may_matter
-        from torchdev_lint.source.suppression import Suppressions
 
         text = "".join(self.lines)
         config = self._config()
         if not may_matter(text.encode("utf-8", "surrogatepass"), config):
             return []
-        from torchdev_lint.engine.check import check_source
-
         try:
-            found = check_source(text, self.filename, config)
+            return findings(text, self.filename, config, noqa=False)
         except Exception as error:  # Let go, it would end flake8 and cost the user every other finding.
             return [self._bug(error)]
-        return Suppressions.of(text, noqa=False).keep(found) if found else []
 
     def _bug(self, error: Exception) -> Diagnostic:
         from torchdev_lint.config import SYNTAX_ERROR

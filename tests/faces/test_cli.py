@@ -299,6 +299,7 @@ def test_files_that_are_no_source_are_findings(cli: Cli, project: Path) -> None:
     assert outcome.out.splitlines()[1].startswith("b.py:2:7: TDV999 not Python")
     assert (project / "c.py").read_text() == f"{HEAD}ok\n"
     assert cli("a.py").out.startswith("TDV999 not valid utf-8 at byte 13\n --> a.py:1:1\n\nFound")
+    assert cli("b.py", "--ignore", "TDV999").out == "All checks passed!\n"
     ignored = cli("a.py", "--ignore", "TDV999")
     assert (ignored.code, ignored.err) == (0, "warning: a.py: not valid utf-8 at byte 13\n")
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from torchdev_lint.config import SYNTAX_ERROR, Config
 from torchdev_lint.diagnostics import Applicability, Diagnostic, Position, Range
+from torchdev_lint.engine.findings import findings
+from torchdev_lint.engine.parsing import parses
 from torchdev_lint.engine.prefilter import may_matter
 from torchdev_lint.fixes.fixpoint import Fixed, fix_text
 from torchdev_lint.fixes.writer import WriteError, replace_content
@@ -145,12 +147,8 @@ def check_bytes(
 def _check_document(
     document: Document, data: bytes, config: Config, allowed: frozenset[Applicability]
 ) -> FileResult:
-    from torchdev_lint.engine.check import check_source  # Loads LibCST; files without torch never get here.
-    from torchdev_lint.engine.parsing import parses
-
     def check(text: str) -> list[Diagnostic]:
-        found = check_source(text, document.path, config)
-        return sorted(Suppressions.of(text).keep(found), key=Diagnostic.sort_key) if found else []
+        return findings(text, document.path, config)
 
     if allowed:
         fixed = fix_text(document.text, check, parses, allowed, document.newline)

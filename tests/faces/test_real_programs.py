@@ -1,0 +1,69 @@
+"""The faces on real inference: the same findings everywhere, and fixes that hold."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+
+BAD = """\
+import torch
+from torch import nn
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+model = nn.Linear(4, 2)
+model.to(device)
+print(model(torch.ones(3, 4)))  # the input stays behind
+"""
+
+
+def run(module: str, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", module, *arguments]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+
+
+def test_flake8_and_the_command_line_agree_on_every_fixture(tmp_path: Path) -> None:
+    pytest.importorskip("flake8")
+    shutil.copytree(FIXTURES, tmp_path / "fixtures")
+    ours = run("torchdev_lint", "-q", "--output-format=concise", "fixtures", cwd=tmp_path)
+    theirs = run("flake8", "--isolated", "--select=TDV", "--jobs=2", "fixtures", cwd=tmp_path)
+    assert ours.stderr == theirs.stderr == ""
+    assert len(ours.stdout.splitlines()) > 10
+    assert sorted(theirs.stdout.splitlines()) == sorted(ours.stdout.replace(" [*]", "").splitlines())
+
+
+def test_findings_stand_where_json_says(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(BAD)
+    (item,) = json.loads(run("torchdev_lint", "--output-format=json", "a.py", cwd=tmp_path).stdout)
+    assert item["code"] == "TDV001"
+    (start, end) = item["location"], item["end_location"]
+    line = BAD.splitlines()[start["row"] - 1]
+    assert line[start["column"] - 1 : end["column"] - 1] == "torch.ones(3, 4)"
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_fixing_changes_nothing_but_the_argument(tmp_path: Path, newline: str, mark: bytes) -> None:
+    file = tmp_path / "a.py"
+    file.write_bytes(mark + BAD.replace("\n", newline).encode())
+    first = run("torchdev_lint", "--fix", "a.py", cwd=tmp_path)
+    assert (first.returncode, first.stderr) == (0, "")
+    fixed = BAD.replace("torch.ones(3, 4)", "torch.ones(3, 4).to(device)")
+    assert file.read_bytes() == mark + fixed.replace("\n", newline).encode()
+    assert run("torchdev_lint", "--fix", "a.py", cwd=tmp_path).stdout == "All checks passed!\n"
+
+
+def test_a_constructor_of_the_configuration_is_known_to_every_face(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.torchdev-lint]\ntensor-constructors = ["encode_words"]\n')
+    program = BAD.replace("import torch\n", "import torch\nfrom words import encode_words\n")
+    (tmp_path / "a.py").write_text(program.replace("torch.ones(3, 4)", "encode_words()"))
+    ours = run("torchdev_lint", "-q", "--output-format=concise", "a.py", cwd=tmp_path)
+    assert ours.stdout.startswith("a.py:8:13: TDV001 [*]")
+    theirs = run("flake8", "--isolated", "--select=TDV", "a.py", cwd=tmp_path)
+    assert theirs.stdout == ours.stdout.replace(" [*]", "")
+    isolated = run("torchdev_lint", "--isolated", "a.py", cwd=tmp_path)
+    assert isolated.stdout == "All checks passed!\n"
