@@ -525,7 +525,7 @@ def test_colours(
 ) -> None:
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    (project / "a.py").write_text(f"{HEAD}x = [RISKY]  # [bold]not markup[/bold]\n")
+    (project / "a.py").write_text(f"{HEAD}if 1:\n\tx = [RISKY]  # [bold]not markup[/bold] {'long ' * 60}\n")
     plain = cli("--color", "never", "--output-format=full").out
     out = cli(*flags).out
     assert ("\x1b[" in out) is coloured

@@ -33,13 +33,12 @@ def write(pieces: Iterable[Piece], stream: TextIO, *, colour: bool) -> None:
     if not colour or not pieces:
         stream.write(plain(pieces))
         return
-    from rich.console import Console  # Costs more than a small run: only for a terminal that shows it.
-    from rich.text import Text
+    from rich.color import ColorSystem  # Costs more than a small run: only for a terminal that shows it.
+    from rich.style import Style
 
-    text = Text()
+    # Not through a `Console`, which would wrap lines, expand tabs and take out carriage returns.
     for style, piece in pieces:
-        text.append(piece, style=_RICH_STYLES.get(style))
-    console = Console(
-        file=stream, force_terminal=True, color_system="standard", highlight=False, soft_wrap=True
-    )
-    console.print(text, end="")
+        found = Style.parse(_RICH_STYLES.get(style, "none"))
+        for line in piece.splitlines(keepends=True):
+            text = line.rstrip("\r\n")
+            stream.write(found.render(text, color_system=ColorSystem.STANDARD) + line[len(text) :])

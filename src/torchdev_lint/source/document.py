@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from codecs import BOM_UTF8
+from codecs import BOM_UTF8, lookup
 from dataclasses import dataclass, field
 
 from torchdev_lint.diagnostics import Position
@@ -36,9 +36,10 @@ class Document:
         """Decode as Python does (byte order mark, PEP 263 cookie, else UTF-8). Raises `SourceError`."""
         bom = data.startswith(BOM_UTF8)
         body = data[len(BOM_UTF8) :] if bom else data
-        encoding = _cookie(body) or "utf-8"
-        if bom and encoding.lower().replace("_", "-") not in ("utf-8", "utf8", "utf-8-sig"):
-            raise SourceError(f"encoding cookie {encoding!r} contradicts the UTF-8 byte order mark")
+        cookie = _cookie(body)
+        encoding = _codec(cookie) if cookie else "utf-8"
+        if bom and encoding != "utf-8":
+            raise SourceError(f"encoding cookie {cookie!r} contradicts the UTF-8 byte order mark")
         try:
             text = body.decode(encoding)
         except UnicodeDecodeError as error:
@@ -77,6 +78,21 @@ def dominant_newline(text: str) -> str:
     crlf = text.count("\r\n")
     counts = {"\n": text.count("\n") - crlf, "\r\n": crlf, "\r": text.count("\r") - crlf}
     return max(counts, key=counts.__getitem__)
+
+
+def _codec(cookie: str) -> str:
+    """The codec that Python takes for an encoding cookie. Raises `SourceError`."""
+    normal = cookie[:12].lower().replace("_", "-")
+    # As Python's tokenizer has it, for the sake of Emacs: `utf-8-unix` and its like.
+    if normal == "utf-8" or normal.startswith("utf-8-"):
+        return "utf-8"
+    if normal.startswith(("latin-1-", "iso-8859-1-", "iso-latin-1-")):
+        return "iso-8859-1"
+    try:
+        name = lookup(cookie).name
+    except LookupError:
+        raise SourceError(f"unknown encoding {cookie!r}") from None
+    return "utf-8" if name == "utf-8" else cookie
 
 
 def _cookie(body: bytes) -> str | None:

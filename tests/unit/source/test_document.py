@@ -22,6 +22,18 @@ from torchdev_lint.source.document import Document, SourceError, dominant_newlin
             False,
             id="cookie in the second line, lone carriage returns",
         ),
+        pytest.param(b"# coding: utf8\n", "# coding: utf8\n", "utf-8", False, id="another spelling"),
+        pytest.param(
+            b"# coding: utf-8-sig\n", "# coding: utf-8-sig\n", "utf-8", False, id="not a mark by itself"
+        ),
+        pytest.param(b"# coding: utf-8-unix\n", "# coding: utf-8-unix\n", "utf-8", False, id="Emacs"),
+        pytest.param(
+            b"# coding: latin-1-dos\r\n\xe9",
+            "# coding: latin-1-dos\r\né",
+            "iso-8859-1",
+            False,
+            id="Emacs with another encoding",
+        ),
         pytest.param(
             b"x = 1\n# coding: latin-1\n",
             "x = 1\n# coding: latin-1\n",
@@ -39,7 +51,7 @@ from torchdev_lint.source.document import Document, SourceError, dominant_newlin
         pytest.param(
             codecs.BOM_UTF8 + b"# coding: UTF_8\nx",
             "# coding: UTF_8\nx",
-            "UTF_8",
+            "utf-8",
             True,
             id="mark and cookie agree",
         ),

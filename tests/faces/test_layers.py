@@ -1,0 +1,71 @@
+"""Imports run downwards only, and the static half needs no torch."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[2] / "src" / "torchdev_lint"
+
+LAYERS = (
+    ("diagnostics", "globs"),
+    ("config", "config_file"),
+    ("source", "torch_api"),
+    ("flow",),
+    ("rules", "report", "fixes"),
+    ("engine",),
+    ("cli_options", "cli_check", "cli_rule"),
+    ("cli", "flake8_plugin"),
+    ("__main__",),
+)
+"""From the bottom up; a room may import what is in its own layer or below."""
+
+APART = {"harness"}
+"""Shares nothing with the static half but the codes of the rules."""
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imports_of(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            yield node.module or ""
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def layer_of(room: str) -> int:
+    return next(number for number, rooms in enumerate(LAYERS) if room in rooms)
+
+
+STATIC = sorted(path for path in PACKAGE.rglob("*.py") if room_of(path) not in APART | {"__init__"})
+
+
+@pytest.mark.parametrize("path", STATIC, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_run_downwards(path: Path) -> None:
+    own = layer_of(room_of(path))
+    for name in imports_of(path):
+        top, _, rest = name.partition(".")
+        assert top not in ("torch", "numpy"), f"{path}: the static half needs no {top}"
+        if top == "torchdev_lint" and rest:
+            imported = rest.partition(".")[0]
+            assert imported not in APART
+            assert layer_of(imported) <= own, f"{path} imports {name}, which is above it"
+
+
+@pytest.mark.parametrize(
+    ("room", "stranger"), [("torch_api", "libcst"), ("rules", "libcst"), ("source", "libcst")]
+)
+def test_only_some_rooms_know_the_tree(room: str, stranger: str) -> None:
+    for path in (PACKAGE / room).rglob("*.py"):
+        assert stranger not in {name.partition(".")[0] for name in imports_of(path)}, path
+
+
+def test_cheap_modules_import_nothing_from_outside() -> None:
+    for name in ("diagnostics", "config", "config_file", "globs"):
+        for imported in imports_of(PACKAGE / f"{name}.py"):
+            assert imported.partition(".")[0] not in ("libcst", "rich", "pathspec")
