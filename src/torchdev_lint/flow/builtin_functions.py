@@ -42,8 +42,13 @@ def call_builtin(frame: Frame, name: str, site: CallSite, call_value: Callable[.
             return iterate(frame, first)
         case "iter" | "list" | "tuple" | "reversed" | "sorted" | "set" | "frozenset":
             return _container(frame, first) if values else Items(())
+        case "zip" if values and all(isinstance(value, Items) for value in values):
+            columns = [value.items for value in values if isinstance(value, Items)]
+            return Items(tuple(Items(row) for row in zip(*columns, strict=False)))
         case "zip":
             return Many(Items(tuple(iterate(frame, value) for value in values)))
+        case "enumerate" if isinstance(first, Items):
+            return Items(tuple(Items((Literal(index), item)) for index, item in enumerate(first.items)))
         case "enumerate":
             return Many(Items((UNKNOWN, iterate(frame, first))))
         case "map" if len(values) >= 2:
@@ -143,11 +148,13 @@ def call_container_method(frame: Frame, receiver: Value, name: str, site: CallSi
         case (Items() | Many()), "copy":
             return receiver
         case Entries(entries=entries, default=default), "items":
-            values = [value for _, value in entries]
-            return Many(Items((UNKNOWN, _joined([*values, *([default] if default != UNKNOWN else [])]))))
+            if default == UNKNOWN:
+                return Items(tuple(Items((Literal(key), value)) for key, value in entries))
+            return Many(Items((UNKNOWN, _joined([*(value for _, value in entries), default]))))
         case Entries(entries=entries, default=default), "values":
-            values = [value for _, value in entries]
-            return Many(_joined([*values, *([default] if default != UNKNOWN else [])]))
+            if default == UNKNOWN:
+                return Items(tuple(value for _, value in entries))
+            return Many(_joined([*(value for _, value in entries), default]))
         case Entries(), "get" | "pop" | "setdefault" if isinstance(first, Literal):
             return receiver.get(str(first.value))
         case Entries(), "update":

@@ -169,7 +169,7 @@ def instantiate(frame: Frame, model: ClassModel, site: CallSite) -> Value:
     if kind == "module" and not state.moved:
         unseen = model.has_unseen_base() or model.moves_itself()
         device = UNKNOWN_DEVICE if unseen else parameters_device(frame, state)
-        made = device_values.made_on(device, site.node)
+        made = device_values.built_on(frame, device, site.node)
         frame.set_state(thing, replace(state, device=made))
     return thing
 

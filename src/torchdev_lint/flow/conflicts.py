@@ -1,7 +1,12 @@
-"""From a conflict of devices to the event: where it is reported, why, and which expression would cure it."""
+"""From two devices that differ to the event: where it is reported, why, and which expression would cure it.
+
+A conflict is met where PyTorch would raise; it is reported where the fault lies. When the tensor at fault entered the
+function through an argument, that is the argument of the call, however many calls further up.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import libcst as cst
@@ -29,13 +34,28 @@ from torchdev_lint.flow.values import Either, Entries, Items, Many, Object, Tens
 
 @dataclass(frozen=True, slots=True)
 class Callee:
-    """What is called: its text, the object when it is known, where it lives, what kind of thing it is."""
+    """What is called: its text, where it lives, the object when it is known, what kind of thing it is."""
 
     text: str
     device: Device
     thing: Object | None = None
     is_loss: bool = False
-    node: cst.BaseExpression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Where a conflict is reported: the place, its activation, and the activations left on the way up to it."""
+
+    place: Place
+    frame: Frame
+    given: Device
+    crossed: tuple[Frame, ...] = ()
+
+    @property
+    def through(self) -> str:
+        """The function that the reported argument is given to; empty when none was left."""
+        function = self.crossed[-1].function if self.crossed else None
+        return "" if function is None else function.name
 
 
 def dotted(node: cst.CSTNode | None) -> str | None:
@@ -50,23 +70,74 @@ def dotted(node: cst.CSTNode | None) -> str | None:
             return None
 
 
-def input_devices(frame: Frame, value: Value) -> Device | None:
-    """The device of a value given to a module; None when nothing says that it is a tensor or a mapping of tensors."""
+# -- operands and their places
+
+
+_ATOMS = (cst.Name, cst.Attribute, cst.Call, cst.Subscript, cst.List, cst.Dict, cst.ListComp, cst.DictComp, cst.SimpleString)
+
+
+def place_of(frame: Frame, node: cst.Arg | cst.BaseExpression, value: Value) -> Place:
+    """The place of an argument or operand."""
+    inner = node.value if isinstance(node, cst.Arg) else node
+    star = str(node.star) if isinstance(node, cst.Arg) else ""
+    container = ""
+    if isinstance(value, (Items, Many)) or star == "*":
+        container = "list"
+    elif isinstance(value, Entries) or (star == "**" and not (isinstance(value, Tensor) and value.mapping)):
+        container = "dict"
+    return Place(
+        node=node,
+        value_node=inner,
+        text=frame.analysis.text(inner),
+        keyword="" if not isinstance(node, cst.Arg) or node.keyword is None else node.keyword.value,
+        star=star,
+        mapping=isinstance(value, Tensor) and value.mapping,
+        container=container,
+        needs_parentheses=not isinstance(inner, _ATOMS) and not inner.lpar,
+        unsure=not isinstance(value, (Tensor, Either)) or (isinstance(value, Tensor) and value.batch),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A tensor (or a mapping of tensors) given to a call: its value, its device, the node that gives it."""
+
+    value: Value
+    device: Device
+    node: cst.Arg | cst.BaseExpression
+
+
+def operands_of(frame: Frame, argument: Argument) -> Iterator[Operand]:
+    """The tensors in an argument: itself, or the elements of a tuple, list or dict that is written out or known."""
     from torchdev_lint.flow.tensors import tensor_device
 
+    value, node = argument.value, argument.node
     match value:
-        case Entries(entries=entries, default=default):
-            found = [tensor_device(frame, held) for held in (*(held for _, held in entries), default)]
-            known = [device for device in found if device is not None]
-            first = known[0] if known else None
-            return first if all(device == first for device in known) else None
+        case Items(items):
+            written = node.value.elements if isinstance(node.value, (cst.Tuple, cst.List)) else ()
+            for index, item in enumerate(items):
+                device = tensor_device(frame, item)
+                if isinstance(item, (Tensor, Either)) and device is not None:
+                    element = written[index].value if len(written) == len(items) else node
+                    yield Operand(item if element is not node else value, device, element)
+        case Entries(entries=entries):
+            for _, item in entries:
+                device = tensor_device(frame, item)
+                if isinstance(item, (Tensor, Either)) and device is not None:
+                    yield Operand(value, device, node)
         case Object():
             state = frame.state(value)
-            return state.device if state.kind == "unknown" and state.moved else None
-        case Tensor() | Either() | Items() | Many():
-            return tensor_device(frame, value)
+            if state.kind == "unknown" and state.moved:
+                yield Operand(value, state.device, node)
+        case Tensor() | Either() | Many():
+            device = tensor_device(frame, value)
+            if device is not None:
+                yield Operand(value, device, node)
         case _:
-            return None
+            pass
+
+
+# -- what is checked
 
 
 def check_model_call(frame: Frame, site: CallSite, callee: Callee) -> None:
@@ -74,51 +145,175 @@ def check_model_call(frame: Frame, site: CallSite, callee: Callee) -> None:
     from torchdev_lint.flow.tensors import is_scalar
 
     inputs = [
-        (argument, device)
+        operand
         for argument in site.arguments
-        if (device := input_devices(frame, argument.value)) is not None and not is_scalar(argument.value)
+        for operand in operands_of(frame, argument)
+        if not is_scalar(operand.value)
     ]
-    anywhere = all(isinstance(leaf, Anywhere) for leaf in leaves(callee.device))
-    if not anywhere:
-        for argument, device in inputs:
-            found = conflict(callee.device, device, frame.env.path)
+    if not all(isinstance(leaf, Anywhere) for leaf in leaves(callee.device)):
+        for operand in inputs:
+            found = conflict(callee.device, operand.device, frame.env.path)
             if found is not None and found.level == Level.CERTAIN:
-                _report(frame, site, callee, argument, callee.device, found, against="model")
+                report = report_at(frame, operand, found)
+                if report is not None:
+                    publish_model_call(frame, site.node, report, callee, found, "model")
         return
-    for argument, device in inputs:
-        for other, other_device in inputs:
-            if other is argument:
-                continue
-            found = conflict(other_device, device, frame.env.path)
+    for operand in inputs:
+        for other in inputs:
+            found = conflict(other.device, operand.device, frame.env.path)
             # of two inputs, the one left on the CPU is at fault
             if found is not None and found.level == Level.CERTAIN and isinstance(found.right, Cpu):
-                _report(frame, site, callee, argument, other_device, found, against="input", other=other)
+                report = report_at(frame, operand, found)
+                if report is not None:
+                    beside = Callee(callee.text, other.device, None, is_loss=callee.is_loss)
+                    publish_model_call(frame, site.node, report, beside, found, "input", other)
                 break
 
 
-_ATOMS = (cst.Name, cst.Attribute, cst.Call, cst.Subscript, cst.List, cst.Dict, cst.ListComp, cst.DictComp, cst.SimpleString)
+def check_handed_together(frame: Frame, site: CallSite, callee: str) -> None:
+    """A function that cannot be read gets a moved module and a tensor that is certainly elsewhere."""
+    from torchdev_lint.flow.tensors import is_scalar
+
+    models = [argument.value for argument in site.arguments if _is_moved_module(frame, argument.value)]
+    if len(models) != 1 or not isinstance(models[0], Object):
+        return
+    thing = models[0]
+    for argument in site.arguments:
+        if not isinstance(argument.value, Tensor) or is_scalar(argument.value) or argument.value.batch:
+            continue
+        operand = Operand(argument.value, argument.value.device, argument.node)
+        found = conflict(frame.state(thing).device, operand.device, frame.env.path)
+        if found is not None and found.level == Level.CERTAIN:
+            report = report_at(frame, operand, found)
+            if report is not None:
+                handed = Callee(callee, frame.state(thing).device, thing)
+                publish_model_call(frame, site.node, report, handed, found, "model", together=callee)
 
 
-def _needs_parentheses(node: cst.BaseExpression) -> bool:
-    return not isinstance(node, _ATOMS) and not node.lpar
+def _is_moved_module(frame: Frame, value: Value) -> bool:
+    if not isinstance(value, Object):
+        return False
+    state = frame.state(value)
+    return state.moved and state.kind == "module" and not state.moves_inputs
 
 
-def _place(frame: Frame, node: cst.Arg, value: Value) -> Place:
-    container = ""
-    if isinstance(value, (Items, Many)) or node.star == "*":
-        container = "list"
-    elif isinstance(value, Entries):
-        container = "dict"
-    return Place(
-        node=node,
-        value_node=node.value,
-        text=frame.analysis.text(node.value),
-        star=str(node.star),
-        mapping=isinstance(value, Tensor) and value.mapping,
-        container=container,
-        needs_parentheses=_needs_parentheses(node.value),
-        unsure=not isinstance(value, Tensor) or value.batch,
+def check_operands(frame: Frame, node: cst.CSTNode, operation: str, reference: Operand, other: Operand) -> None:
+    """Two operands of an operation: publish what follows when they are certainly on different devices.
+
+    Where the tensor at fault was handed to a module's method, or together with a module, the fault is the caller's:
+    a model was given an input that is elsewhere. Else it is a mixed operation.
+    """
+    found = conflict(reference.device, other.device, frame.env.path)
+    if found is None or found.level == Level.NO:
+        return
+    at_fault, beside = other, reference
+    if not isinstance(found.right, Cpu):
+        at_fault, beside = reference, other
+        found = Conflict(found.level, found.right, found.left)
+    report = report_at(frame, at_fault, found)
+    if report is None:
+        return
+    if found.level == Level.CERTAIN:
+        for crossed in report.crossed:
+            callee = _module_of_activation(crossed, found.right)
+            if callee is not None:
+                publish_model_call(frame, node, report, callee, found, "model")
+                return
+    frame.analysis.publish(
+        ("mixed", id(node), id(report.place.node)),
+        MixedOperation(
+            node=node,
+            operation=operation,
+            left=found.left,
+            right=found.right,
+            place=report.place,
+            certain=found.level == Level.CERTAIN,
+            target=target_expression(report.frame, beside.device),
+            through=report.through,
+        ),
     )
+
+
+def check_index(frame: Frame, node: cst.CSTNode, receiver: Device, key: Device) -> None:
+    """Publish a `MixedOperation` when a CPU tensor is indexed by an accelerator's tensor (the reverse is legal)."""
+    found = conflict(receiver, key, frame.env.path)
+    if found is None or found.level == Level.NO or not isinstance(found.left, Cpu):
+        return
+    if any(leaf.origin is not None and _is_consequence(frame, leaf.origin.root()) for leaf in (found.left, found.right)):
+        return
+    frame.analysis.publish(
+        ("mixed", id(node), id(node)),
+        MixedOperation(
+            node=node,
+            operation="index",
+            left=found.left,
+            right=found.right,
+            place=Place(node, node, frame.analysis.text(node)),
+            certain=found.level == Level.CERTAIN,
+        ),
+    )
+
+
+def _module_of_activation(frame: Frame, fault: Leaf) -> Callee | None:
+    """The module that an activation runs: its `self`, or one given to it; only if it is not where the tensor is."""
+    function = frame.function
+    if function is None:
+        return None
+    receiver = function.receiver
+    handed = [receiver, *frame.env.names.values()] if receiver is not None else list(frame.env.names.values())
+    for value in handed:
+        if isinstance(value, Object) and frame.state(value).kind == "module":
+            device = frame.state(value).device
+            found = conflict(device, fault, frame.env.path)
+            if found is not None and found.level == Level.CERTAIN:
+                return Callee(function.name if value != receiver else value.text, device, value)
+    return None
+
+
+# -- where it is reported
+
+
+def report_at(frame: Frame, operand: Operand, found: Conflict) -> Report | None:
+    """Where to report a conflict whose right side is at fault; None for the consequence of one already reported.
+
+    An argument's origin leads up to the call. It is not followed out of an activation in which the other side was moved:
+    the caller cannot know the device.
+    """
+    root = found.right.origin.root() if found.right.origin is not None else None
+    if root is not None and _is_consequence(frame, root):
+        return None
+    moved = found.left.origin.root() if found.left.origin is not None else None
+    place, current, crossed = place_of(frame, operand.node, operand.value), frame, []
+    origin = found.right.origin
+    while (
+        origin is not None
+        and origin.what == "argument"
+        and origin.frame == current.uid
+        and current.caller is not None
+        and not (moved is not None and moved.what == "moved" and moved.frame in {current.uid, *(f.uid for f in crossed)})
+    ):
+        if root is not None:
+            current.caller.faults.add((id(current.call), id(root.node)))
+        crossed.append(current)
+        current = current.caller
+        value = operand.value if not isinstance(operand.value, (Items, Many)) else Tensor(operand.device)
+        if isinstance(origin.node, cst.Arg):
+            place = place_of(current, origin.node, value if origin.node.star != "**" else operand.value)
+        origin = origin.inner
+    return Report(place, current, operand.device, tuple(crossed))
+
+
+def _is_consequence(frame: Frame, root: Origin) -> bool:
+    """Whether the same tensor was already found at fault in this very call: the program does not get here."""
+    child = frame
+    while child.caller is not None:
+        if (id(child.call), id(root.node)) in child.caller.faults:
+            return True
+        child = child.caller
+    return False
+
+
+# -- what is said
 
 
 def _transfer(frame: Frame, origin: Origin | None) -> Transfer | None:
@@ -133,7 +328,7 @@ def _transfer(frame: Frame, origin: Origin | None) -> Transfer | None:
             return None
 
 
-def _called(frame: Frame, leaf: Leaf, transfer: Transfer | None) -> str:
+def _called(leaf: Leaf, transfer: Transfer | None) -> str:
     """What a message calls a device: the name that was used for it, and what it stands for."""
     plain = describe(leaf)
     name = dotted(transfer.argument) if transfer is not None else None
@@ -142,166 +337,81 @@ def _called(frame: Frame, leaf: Leaf, transfer: Transfer | None) -> str:
     return f"`{name}`" if isinstance(leaf, Symbol) else f"`{name}` ({plain.strip('`')})"
 
 
-def _report(
+def publish_model_call(
     frame: Frame,
-    site: CallSite,
+    node: cst.CSTNode,
+    report: Report,
     callee: Callee,
-    argument: Argument,
-    wanted: Device,
     found: Conflict,
-    *,
     against: str,
-    other: Argument | None = None,
+    other: Operand | None = None,
+    *,
+    together: str = "",
 ) -> None:
-    root = found.right.origin.root() if found.right.origin is not None else None
-    if root is not None and _is_consequence(frame, root):
-        return
-    place, reporting, through, inner = _place(frame, argument.node, argument.value), frame, "", None
-    origin = found.right.origin
-    while (
-        origin is not None
-        and origin.what == "argument"
-        and origin.frame == reporting.uid
-        and reporting.caller is not None
-        and isinstance(origin.node, cst.Arg)
-    ):
-        inner = inner or site.node
-        through = reporting.function.name if reporting.function is not None else ""
-        if root is not None:
-            reporting.caller.faults.add((id(reporting.call), id(root.node)))
-        reporting = reporting.caller
-        place = _place(reporting, origin.node, argument.value)
-        origin = origin.inner
-    given_by = _transfer(frame, root)
+    """Publish the event of a module that is not where its input is."""
+    given_by = _transfer(frame, found.right.origin.root() if found.right.origin is not None else None)
     moved_by = _transfer(frame, found.left.origin.root() if found.left.origin is not None else None)
     misplaced = isinstance(found.right, Accelerator) and isinstance(found.left, Accelerator)
     transfer = given_by if misplaced else None
+    unmoved = found.left.origin.root() if isinstance(found.left, Cpu) and found.left.origin is not None else None
+    target = target_expression(report.frame, callee.device, other if report.frame is frame else None, callee)
+    built = None
+    if unmoved is not None and unmoved.what == "made":
+        # the module was never moved: the input is where it should be
+        target = target_expression(report.frame, report.given)
+        built = unmoved.node if target and report.frame.bound_before(target, unmoved) else None
     event = ModelCall(
-        call=site.node,
+        call=node,
         callee=callee.text,
-        place=place,
+        place=report.place,
         model=found.left,
         given=found.right,
         model_name=moved_by.receiver if moved_by is not None and against == "model" else callee.text,
-        model_device=_called(frame, found.left, moved_by),
-        given_device=_called(frame, found.right, given_by),
-        target=_target(frame, reporting, callee, wanted, other),
+        model_device=_called(found.left, moved_by),
+        given_device=_called(found.right, given_by),
+        target=target,
         against=against,
-        through=through,
-        inner=inner,
+        through=report.through or together,
+        inner=node if report.crossed else None,
         is_loss=callee.is_loss,
         transfer=transfer,
+        built=built,
     )
-    anchor = transfer.node if transfer is not None else place.node
+    anchor = node if unmoved is not None else transfer.node if transfer is not None else report.place.node
     frame.analysis.publish(("model-call", id(anchor)), event)
 
 
-def _is_consequence(frame: Frame, root: Origin) -> bool:
-    """Whether the same tensor was already found at fault in this very call: the program does not get here."""
-    child = frame
-    while child.caller is not None:
-        if (id(child.call), id(root.node)) in child.caller.faults:
-            return True
-        child = child.caller
-    return False
-
-
-def _target(
-    frame: Frame, reporting: Frame, callee: Callee, wanted: Device, other: Argument | None
+def target_expression(
+    frame: Frame, wanted: Device, other: Operand | None = None, callee: Callee | None = None
 ) -> str | None:
-    """An expression for the wanted device that holds in the activation where the conflict is reported."""
-    name = device_values.name_of_device(reporting, wanted)
+    """An expression for a device that holds in an activation.
+
+    A name that holds it; else the other operand's `.device`; else the device of the module's parameters.
+    """
+    # what a caller handed in may be elsewhere in another call: then only the activation's own names are sure
+    handed_in = frame.caller is not None and callee is not None and callee.thing in frame.env.names.values()
+    name = device_values.name_of_device(frame, wanted, local=handed_in)
     if name is not None:
         return name
-    if other is not None and reporting is frame:
-        text = dotted(other.node.value)
+    if other is not None:
+        text = dotted(other.node.value if isinstance(other.node, cst.Arg) else other.node)
         return None if text is None else f"{text}.device"
-    if callee.is_loss or callee.thing is None:
+    if callee is None or callee.is_loss or callee.thing is None:
         return None
-    module = _name_of_object(reporting, callee.thing)
+    module = _name_of_object(frame, callee.thing)
     return None if module is None else f"next({module}.parameters()).device"
 
 
 def _name_of_object(frame: Frame, thing: Object) -> str | None:
+    """A name, or an attribute of a named thing, that holds the object."""
+    holders: list[tuple[str, Object]] = []
     for name, value in frame.visible_names():
         if value == thing:
             return name
-    for name, value in frame.visible_names():
         if isinstance(value, Object):
-            for attribute, held in frame.state(value).attributes.items():
-                if held == thing and attribute.isidentifier():
-                    return f"{name}.{attribute}"
+            holders.append((name, value))
+    for name, value in holders:
+        for attribute, held in frame.state(value).attributes.items():
+            if held == thing and attribute.isidentifier():
+                return f"{name}.{attribute}"
     return None
-
-
-def check_handed_together(frame: Frame, site: CallSite, callee: str) -> None:
-    """A function that cannot be read gets a moved module and a tensor that is certainly elsewhere."""
-    from torchdev_lint.flow.tensors import is_scalar
-
-    models = [
-        argument
-        for argument in site.arguments
-        if isinstance(argument.value, Object)
-        and frame.state(argument.value).moved
-        and frame.state(argument.value).kind == "module"
-        and not frame.state(argument.value).moves_inputs
-    ]
-    if len(models) != 1 or not isinstance(models[0].value, Object):
-        return
-    thing = models[0].value
-    state = frame.state(thing)
-    for argument in site.arguments:
-        if not isinstance(argument.value, Tensor) or is_scalar(argument.value) or argument.value.batch:
-            continue
-        found = conflict(state.device, argument.value.device, frame.env.path)
-        if found is not None and found.level == Level.CERTAIN:
-            handed = Callee(callee, state.device, thing)
-            _report(frame, site, handed, argument, state.device, found, against="model")
-
-
-def mixed_operation(
-    frame: Frame,
-    node: cst.CSTNode,
-    operation: str,
-    reference: tuple[Device, bool, cst.CSTNode],
-    other: tuple[Device, cst.CSTNode],
-) -> None:
-    """Publish a `MixedOperation` when two operands are certainly on different devices."""
-    found = conflict(reference[0], other[0], frame.env.path)
-    if found is None or found.level == Level.NO:
-        return
-    for leaf in (found.left, found.right):
-        if leaf.origin is not None and _is_consequence(frame, leaf.origin.root()):
-            return
-    at_fault = other[1] if isinstance(found.right, Cpu) else reference[2]
-    wanted = reference[0] if isinstance(found.right, Cpu) else other[0]
-    frame.analysis.publish(
-        ("mixed", id(node), id(at_fault)),
-        MixedOperation(
-            node=node,
-            operation=operation,
-            left=found.left,
-            right=found.right,
-            place=Place(at_fault, at_fault, frame.analysis.text(at_fault)),
-            certain=found.level == Level.CERTAIN,
-            target=device_values.name_of_device(frame, wanted),
-        ),
-    )
-
-
-def index_operation(frame: Frame, node: cst.CSTNode, receiver: Device, key: Device) -> None:
-    """Publish a `MixedOperation` when a CPU tensor is indexed by an accelerator's tensor (the reverse is legal)."""
-    found = conflict(receiver, key, frame.env.path)
-    if found is None or found.level == Level.NO or not isinstance(found.left, Cpu):
-        return
-    frame.analysis.publish(
-        ("mixed", id(node), id(node)),
-        MixedOperation(
-            node=node,
-            operation="index",
-            left=found.left,
-            right=found.right,
-            place=Place(node, node, frame.analysis.text(node)),
-            certain=found.level == Level.CERTAIN,
-        ),
-    )

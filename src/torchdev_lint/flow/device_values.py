@@ -23,6 +23,8 @@ from torchdev_lint.flow.lattice import (
     with_origin,
 )
 from torchdev_lint.flow.values import (
+    Class,
+    DeviceType,
     DeviceValue,
     Dtype,
     Either,
@@ -63,10 +65,22 @@ def as_device(value: Value) -> Device:
             return Accelerator("cuda", index)
         case Object(key=key, text=text):
             return Symbol(device_key(key), text)
+        case DeviceType(device=device):
+            return _without_index(device)
         case Either(guard, then, otherwise):
             return choose(guard, as_device(then), as_device(otherwise))
         case _:
             return UNKNOWN_DEVICE
+
+
+def _without_index(device: Device) -> Device:
+    match device:
+        case Accelerator(type=kind):
+            return Accelerator(kind)
+        case Choice(guard, then, otherwise):
+            return choose(guard, _without_index(then), _without_index(otherwise))
+        case _:
+            return device
 
 
 def _last_identifier(node: cst.BaseExpression) -> str:
@@ -88,7 +102,7 @@ def target_of(frame: Frame, value: Value, node: cst.BaseExpression) -> Device | 
             return None
         case Tensor(device=device):
             return device
-        case DeviceValue() | Literal(value=str()) | Literal(value=int()):
+        case DeviceValue() | DeviceType() | Literal(value=str()) | Literal(value=int()):
             return as_device(value)
         case Either(guard, then, otherwise):
             left, right = target_of(frame, then, node), target_of(frame, otherwise, node)
@@ -116,14 +130,19 @@ def may_be_host(device: Device) -> bool:
     return any(isinstance(leaf, (Cpu, Symbol)) for leaf in leaves(device))
 
 
-def moved_to(device: Device, node: cst.CSTNode) -> Device:
-    """The device as the target of the transfer `node`."""
-    return with_origin(explicit(device), Origin(node, "moved"))
+def moved_to(frame: Frame, device: Device, node: cst.CSTNode) -> Device:
+    """The device as the target of the transfer `node`, executed in this activation."""
+    return with_origin(explicit(device), Origin(node, "moved", frame.uid))
 
 
 def made_on(device: Device, node: cst.CSTNode, *, following: bool = False) -> Device:
     """The device as the place where `node` makes something; with `following`, where the device came from is kept."""
     return with_origin(device, Origin(node, "made"), wrap=following)
+
+
+def built_on(frame: Frame, device: Device, node: cst.CSTNode) -> Device:
+    """The device as the place where `node` builds a module, executed now in this activation."""
+    return with_origin(device, Origin(node, "made", frame.uid, step=frame.analysis.budget))
 
 
 def same_device(left: Device, right: Device) -> bool:
@@ -135,9 +154,9 @@ def same_device(left: Device, right: Device) -> bool:
 _PREFERRED = ("device", "self.device", "dev", "self._device", "args.device", "DEVICE")
 
 
-def device_names(frame: Frame) -> Iterator[tuple[str, Device]]:
+def device_names(frame: Frame, *, local: bool = False) -> Iterator[tuple[str, Device]]:
     """Expressions in scope that hold a device: names, and attributes of `self` and of other named things."""
-    for name, value in frame.visible_names():
+    for name, value in frame.env.names.items() if local else frame.visible_names():
         match value:
             case DeviceValue(device=device):
                 yield name, device
@@ -153,13 +172,17 @@ def device_names(frame: Frame) -> Iterator[tuple[str, Device]]:
                         isinstance(held, (Object, Literal, Either)) and api.DEVICE_NAME.search(attribute)
                     ):
                         yield f"{name}.{attribute}", as_device(held)
+            case Class(model=model):
+                for attribute, held in model.attributes.items():
+                    if isinstance(held, (DeviceValue, Literal, Either)) and api.DEVICE_NAME.search(attribute):
+                        yield f"{name}.{attribute}", as_device(held)
             case _:
                 pass
 
 
-def name_of_device(frame: Frame, device: Device) -> str | None:
-    """An expression in scope that certainly holds this device here."""
-    found = [name for name, held in device_names(frame) if same_device(held, device)]
+def name_of_device(frame: Frame, device: Device, *, local: bool = False) -> str | None:
+    """An expression in scope (with `local`, in the activation's own) that certainly holds this device here."""
+    found = [name for name, held in device_names(frame, local=local) if same_device(held, device)]
     if not found:
         return _attribute_path(frame, device)
     return min(found, key=lambda name: (_PREFERRED.index(name) if name in _PREFERRED else len(_PREFERRED)))

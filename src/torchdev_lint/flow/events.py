@@ -20,6 +20,7 @@ class Place:
     node: Any
     value_node: Any
     text: str = ""
+    keyword: str = ""
     star: str = ""
     mapping: bool = False
     container: str = ""
@@ -64,6 +65,8 @@ class ModelCall:
     is_loss: bool = False
     transfer: Transfer | None = None
     """The explicit transfer that put the input on the wrong accelerator, if that is where the fault lies."""
+    built: Any = None
+    """The expression that built the module, if it was never moved and `target` can be used there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,7 @@ class MixedOperation:
     place: Place
     certain: bool
     target: str | None = None
+    through: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from torchdev_lint.flow.patterns import assign
 from torchdev_lint.flow.values import (
     UNKNOWN,
     Api,
+    DeviceType,
     DeviceValue,
     Either,
     Entries,
@@ -157,7 +158,7 @@ def _choice(test: truths.Formula, then: Value, otherwise: Value) -> Value:
     def device_like(value: Value) -> bool:
         if isinstance(value, Literal):
             return isinstance(value.value, str) and as_device(value) != UNKNOWN_DEVICE
-        return isinstance(value, DeviceValue)
+        return isinstance(value, (DeviceValue, DeviceType))
 
     if device_like(then) and device_like(otherwise) and then != otherwise:
         is_object = all(isinstance(value, DeviceValue) and value.is_object for value in (then, otherwise))
@@ -233,6 +234,9 @@ def visit_Comparison(frame: Frame, node: cst.Comparison) -> Value:
 
 @expression(cst.Subscript)
 def visit_Subscript(frame: Frame, node: cst.Subscript) -> Value:
+    selected = _selection(frame, node)
+    if selected is not None:
+        return selected
     value = frame.evaluate(node.value)
     keys: list[Value] = []
     for element in node.slice:
@@ -245,6 +249,37 @@ def visit_Subscript(frame: Frame, node: cst.Subscript) -> Value:
                     frame.evaluate(part)
             keys.append(UNKNOWN)
     return subscript(frame, node, value, keys)
+
+
+def _selection(frame: Frame, node: cst.Subscript) -> Value | None:
+    """`("cpu", "cuda")[available]` and `{True: a, False: b}[flag]`: a choice by a condition."""
+    match node:
+        case cst.Subscript(
+            value=cst.Tuple(elements=[cst.Element(value=no), cst.Element(value=yes)])
+            | cst.List(elements=[cst.Element(value=no), cst.Element(value=yes)]),
+            slice=[cst.SubscriptElement(slice=cst.Index(value=index))],
+        ):
+            pass
+        case cst.Subscript(
+            value=cst.Dict(
+                elements=[
+                    cst.DictElement(key=cst.Name(value="True" | "False" as first), value=one),
+                    cst.DictElement(key=cst.Name(value="True" | "False"), value=other),
+                ]
+            ),
+            slice=[cst.SubscriptElement(slice=cst.Index(value=index))],
+        ):
+            yes, no = (one, other) if first == "True" else (other, one)
+        case _:
+            return None
+    key = frame.evaluate(index)
+    if not isinstance(key, Truth):
+        return None
+    with frame.assuming(key.formula):
+        then = frame.evaluate(yes)
+    with frame.assuming(negate(key.formula)):
+        otherwise = frame.evaluate(no)
+    return _choice(key.formula, then, otherwise)
 
 
 def subscript(frame: Frame, node: cst.CSTNode, value: Value, keys: list[Value]) -> Value:
@@ -298,28 +333,50 @@ def visit_Lambda(frame: Frame, node: cst.Lambda) -> Value:
 
 @expression(cst.ListComp, cst.SetComp, cst.GeneratorExp)
 def visit_Comprehension(frame: Frame, node: cst.ListComp | cst.SetComp | cst.GeneratorExp) -> Value:
-    return Many(_comprehension(frame, node.for_in, [node.elt])[0])
+    results = [values[0] for values in _comprehension(frame, node.for_in, [node.elt])]
+    source_known = len(results) > 1 and node.for_in.inner_for_in is None
+    return Items(tuple(results)) if source_known and not isinstance(node, cst.SetComp) else Many(join_all(results))
 
 
 @expression(cst.DictComp)
 def visit_DictComp(frame: Frame, node: cst.DictComp) -> Value:
-    _, value = _comprehension(frame, node.for_in, [node.key, node.value])
-    return Entries((), value)
+    result = Entries(())
+    for key, value in _comprehension(frame, node.for_in, [node.key, node.value]):
+        if isinstance(key, Literal) and isinstance(key.value, str):
+            result = result.updated(key.value, value)
+        else:
+            result = replace(result, default=value if result.default == UNKNOWN else join(None, result.default, value))
+    return result
 
 
-def _comprehension(frame: Frame, for_in: cst.CompFor, elements: list[cst.BaseExpression]) -> list[Value]:
-    names = dict(frame.env.names)
-    path = frame.env.path
-    clause: cst.CompFor | None = for_in
-    while clause is not None:
-        assign(frame, clause.target, iterate(frame, frame.evaluate(clause.iter)))
-        for test in clause.ifs:
+MAX_UNROLLED = 6
+"""Loops over containers of at most this many known items are run item by item."""
+
+
+def rounds(frame: Frame, source: Value) -> list[Value]:
+    """What the target of a loop is bound to, iteration by iteration: each known item, or one that stands for all."""
+    if isinstance(source, Items) and 0 < len(source.items) <= MAX_UNROLLED:
+        return list(source.items)
+    return [iterate(frame, source)]
+
+
+def _comprehension(frame: Frame, for_in: cst.CompFor, elements: list[cst.BaseExpression]) -> list[list[Value]]:
+    results: list[list[Value]] = []
+    names, path = dict(frame.env.names), frame.env.path
+    source = frame.evaluate(for_in.iter)
+    for item in rounds(frame, source) if not for_in.ifs else [iterate(frame, source)]:
+        assign(frame, for_in.target, item)
+        for test in for_in.ifs:
             frame.env.assume(truths.condition(frame, test.test))
-        clause = clause.inner_for_in
-    values = [frame.evaluate(element) for element in elements]
-    frame.env.names = names
-    frame.env.path = path
-    return values
+        clause = for_in.inner_for_in
+        while clause is not None:
+            assign(frame, clause.target, iterate(frame, frame.evaluate(clause.iter)))
+            for test in clause.ifs:
+                frame.env.assume(truths.condition(frame, test.test))
+            clause = clause.inner_for_in
+        results.append([frame.evaluate(element) for element in elements])
+        frame.env.names, frame.env.path = dict(names), path
+    return results
 
 
 def iterate(frame: Frame, value: Value) -> Value:

@@ -17,7 +17,7 @@ import libcst as cst
 from torchdev_lint.flow.conditions import Formula
 from torchdev_lint.flow.environment import Environment, distinguishing, merge, merge_all
 from torchdev_lint.flow.events import DeviceLiteral, Event
-from torchdev_lint.flow.lattice import Device
+from torchdev_lint.flow.lattice import Device, Origin
 from torchdev_lint.flow.values import NONE, UNKNOWN, Api, Function, Object, State, Value, join
 
 ExpressionHandler: TypeAlias = "Callable[[Frame, Any], Value]"
@@ -78,6 +78,8 @@ class Analysis:
     frames: int = 0
     quiet: int = 0
     """While positive, device literals are mere text: compared, printed, used as keys."""
+    redeemed: set[int] = field(default_factory=set)
+    """Literals (by node) that are replaced where their device is absent."""
     muted: int = 0
     """While positive, the code is meant to fail: nothing is published."""
 
@@ -133,6 +135,7 @@ class Frame:
         self.discarded: Any = None
         self.globals: set[str] = set()
         self.nonlocals: set[str] = set()
+        self.bound: dict[str, int] = {}
         self.faults: set[tuple[int, int]] = set()
         """(call, origin) of the tensors already found at fault inside a call made here."""
 
@@ -222,6 +225,18 @@ class Frame:
                 owner = owner.parent
             frame = owner or self
         frame.env.names[name] = value
+        frame.bound[name] = self.analysis.budget
+
+    def bound_before(self, text: str, origin: Origin) -> bool:
+        """Whether the name that `text` begins with held its present value when `origin` happened."""
+        name = text.partition(".")[0]
+        frame: Frame | None = self
+        while frame is not None:
+            if name in frame.env.names:
+                # the budget counts down
+                return frame.uid == origin.frame and frame.bound.get(name, 1 << 60) > origin.step > 0
+            frame = frame.parent
+        return False
 
     def visible_names(self) -> Iterator[tuple[str, Value]]:
         """Names that code standing here may use, innermost scope first."""

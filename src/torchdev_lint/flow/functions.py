@@ -115,7 +115,10 @@ def _bind(child: Frame, function: Function, site: CallSite) -> dict[str, Value]:
                 open_ended = element_of(argument.value)
         elif argument.star == "**":
             if isinstance(argument.value, Entries):
-                keywords |= {name: value for name, value in argument.value.entries if name not in keywords}
+                origin = Origin(argument.node, "argument", origin_frame)
+                keywords |= {
+                    name: retag(value, origin) for name, value in argument.value.entries if name not in keywords
+                }
                 if argument.value.default != UNKNOWN:
                     open_ended = argument.value.default
             elif isinstance(argument.value, Tensor):

@@ -30,7 +30,7 @@ MAX_ATOMS = 7
 class Origin:
     """Why a value is where it is: the node that put it there, and what that node did.
 
-    `what` is one of `made`, `moved`, `argument`, `default`. An `argument` origin records that the value entered the
+    `what` is one of `made`, `moved`, `loaded`, `argument`; `frame` is the activation in which it happened. An `argument` origin records that the value entered the
     function activation `frame` through the argument `node` of its call; `inner` is the origin it had outside.
     """
 
@@ -38,6 +38,8 @@ class Origin:
     what: str
     frame: int = 0
     inner: Origin | None = None
+    step: int = 0
+    """When it happened: the number of statements executed before."""
 
     def root(self) -> Origin:
         """The origin before any argument passing."""

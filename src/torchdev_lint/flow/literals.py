@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import libcst as cst
 
@@ -87,7 +88,12 @@ def is_guarded(frame: Frame, kind: str, index: int) -> bool:
         if function is not None and any(_GUARD_DECORATOR.search(decorator) for decorator in function.decorators):
             return True
         current = current.caller
-    return any(_unreachable(fact, kind, index) for fact in frame.env.path)
+    return guards(frame.env.path, kind, index)
+
+
+def guards(path: Sequence[Formula], kind: str, index: int) -> bool:
+    """Whether the conditions cannot all hold on a machine without this very device."""
+    return any(_unreachable(fact, kind, index) for fact in path)
 
 
 def _unreachable(fact: Formula, kind: str, index: int) -> bool:

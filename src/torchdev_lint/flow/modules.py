@@ -51,9 +51,9 @@ def construct(frame: Frame, path: str, site: CallSite) -> Value:
         device = device_values.as_device(argument.value)
     elif site.has_star():
         device = UNKNOWN_DEVICE
-    state = State("module", device_values.made_on(device, site.node), path)
+    state = State("module", device_values.built_on(frame, device, site.node), path)
     if path in api.LOSSES:
-        state = replace(state, device=_loss_device(frame, site))
+        state = replace(state, device=device_values.built_on(frame, _loss_device(frame, site), site.node))
     elif path in api.WITHOUT_PARAMETERS:
         state = replace(state, device=Anywhere())
     elif path in api.CONTAINERS:
@@ -108,7 +108,7 @@ def call_module(frame: Frame, thing: Object, site: CallSite) -> Value:
         callee = Callee(site.callee, state.device, thing, is_loss=is_loss)
         check_model_call(frame, site, callee)
     if not all(isinstance(leaf, Anywhere) for leaf in leaves(state.device)):
-        return Tensor(state.device, scalar=is_loss)
+        return Tensor(state.device, scalar=is_loss or False)
     for argument in site.arguments:
         device = tensors.tensor_device(frame, argument.value)
         if device is not None:
@@ -140,6 +140,10 @@ def call_module_method(frame: Frame, thing: Object, name: str, site: CallSite) -
             return UNKNOWN
         case "get_parameter" | "get_buffer":
             return Tensor(state.device)
+        case "register_forward_pre_hook":
+            # the hook may bring the inputs to the module
+            frame.set_state(thing, replace(state, moves_inputs=True))
+            return UNKNOWN
         case _ if name in api.MODULE_STAYS:
             return thing
         case _:
@@ -187,7 +191,7 @@ def transfer(frame: Frame, thing: Object, name: str, site: CallSite) -> Value:
     state = frame.state(thing)
     if target is None:
         return thing
-    device = device_values.moved_to(target, site.node)
+    device = device_values.moved_to(frame, target, site.node)
     discarded = frame.discarded is site.node
     looks_like_class = state.api.rpartition(".")[2][:1].isupper()
     if state.kind == "module" or discarded or looks_like_class:

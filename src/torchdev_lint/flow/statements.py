@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import libcst as cst
 
-from torchdev_lint.flow import truths
+from torchdev_lint.flow import literals, truths
 from torchdev_lint.flow.classes import ClassModel, decorator_names
 from torchdev_lint.flow.conditions import FALSE, TRUE, Atom, Formula, negate
 from torchdev_lint.flow.device_values import as_device
 from torchdev_lint.flow.environment import Environment, merge, merge_all
-from torchdev_lint.flow.expressions import iterate
+from torchdev_lint.flow.expressions import rounds
 from torchdev_lint.flow.frame import Frame, Loop, statement
+from torchdev_lint.flow.lattice import Accelerator
 from torchdev_lint.flow.patterns import assign
 from torchdev_lint.flow.tensors import binary_operation
 from torchdev_lint.flow.values import (
@@ -22,6 +24,8 @@ from torchdev_lint.flow.values import (
     Class,
     DeviceValue,
     Function,
+    Items,
+    Literal,
     Tensor,
     Value,
 )
@@ -134,6 +138,23 @@ def visit_If(frame: Frame, node: cst.If) -> None:
             body = [node.orelse] if isinstance(node.orelse, cst.If) else node.orelse.body.body
             flows.append(frame.run_branch(otherwise, body))
     frame.resume(*flows)
+    if frame.alive:
+        _redeem_literals(frame, start, flows)
+
+
+def _redeem_literals(frame: Frame, start: Environment, flows: list[Environment | None]) -> None:
+    """`device = "cuda:0"`, then `if not available: device = "cpu"`: a first choice that is replaced where it is absent."""
+    for name, value in start.names.items():
+        if not isinstance(value, (Literal, DeviceValue)) or value.node is None:
+            continue
+        device = as_device(value)
+        if not isinstance(device, Accelerator) or device.index is None:
+            continue
+        keeping = [flow for flow in flows if flow is not None and flow.names.get(name) == value]
+        if keeping and len(keeping) < len(flows):
+            added = [fact for flow in keeping for fact in flow.path if fact not in start.path]
+            if literals.guards(added, device.type, device.index):
+                frame.analysis.redeemed.add(id(value.node))
 
 
 def _is_main_guard(test: cst.BaseExpression) -> bool:
@@ -147,44 +168,54 @@ def _is_main_guard(test: cst.BaseExpression) -> bool:
 @statement(cst.For)
 def visit_For(frame: Frame, node: cst.For) -> None:
     iterable = frame.evaluate(node.iter)
+    items = rounds(frame, iterable)
+    known = isinstance(iterable, Items) and bool(iterable.items) and len(items) == len(iterable.items)
+    if not known:
+        items = items * 2
 
-    def enter() -> None:
-        assign(frame, node.target, iterate(frame, iterable))
+    def enter(iteration: int) -> None:
+        assign(frame, node.target, items[iteration])
 
-    _loop(frame, node.body.body, enter, node.orelse, endless=False)
+    _loop(frame, node.body.body, enter, node.orelse, rounds=len(items), exact=known)
 
 
 @statement(cst.While)
 def visit_While(frame: Frame, node: cst.While) -> None:
     test = truths.condition(frame, node.test)
 
-    def enter() -> None:
+    def enter(iteration: int) -> None:
         if test != TRUE:
             frame.env.assume(truths.condition(frame, node.test))
 
     if test == FALSE:
         return
-    _loop(frame, node.body.body, enter, node.orelse, endless=test == TRUE)
+    _loop(frame, node.body.body, enter, node.orelse, rounds=2, endless=test == TRUE)
 
 
 def _loop(
-    frame: Frame, body: object, enter: object, orelse: cst.Else | None, *, endless: bool
+    frame: Frame,
+    body: Sequence[cst.CSTNode],
+    enter: Callable[[int], None],
+    orelse: cst.Else | None,
+    *,
+    rounds: int,
+    exact: bool = False,
+    endless: bool = False,
 ) -> None:
-    """Run a loop's body twice, as its first and second iteration would run; what still changes then is unknown.
+    """Run a loop's body: for each known item (`exact`), else twice, after which what still changes is unknown.
 
-    Both iterations are exact, so that a fault which only shows in the second one (state carried over) is seen, and
-    nothing is reported that an actual iteration would not meet.
+    Each iteration that is run is exact, so that a fault which only shows in the second one (state carried over) is
+    seen, and nothing is reported that an actual iteration would not meet.
     """
-    assert callable(enter)
     before, salt = frame.env, frame.salt
     loop = Loop()
     frame.loops.append(loop)
     current, ends = before.copy(), []
-    for iteration in (1, 2):
+    for iteration in range(rounds):
         frame.salt = (*salt, iteration)
         frame.env, frame.alive = current, True
-        enter()
-        frame.execute(body)  # type: ignore[arg-type]
+        enter(iteration)
+        frame.execute(body)
         end = merge_all([*([frame.env] if frame.alive else []), *loop.continues])
         loop.continues.clear()
         if end is None:
@@ -195,7 +226,7 @@ def _loop(
     frame.salt = salt
     after: Environment | None = None
     if ends:
-        merged = merge(ends[0], ends[-1])
+        merged = ends[-1] if exact else merge(ends[0], ends[-1])
         assert merged is not None
         after = Environment(merged.names, merged.heap, before.path, merged.default_device)
     elif not endless:

@@ -69,29 +69,38 @@ def combine(
     frame: Frame,
     node: cst.CSTNode,
     operation: str,
-    operands: list[tuple[Value, cst.CSTNode]],
+    operands: list[tuple[Value, cst.BaseExpression]],
     *,
     admits_scalar: bool,
 ) -> Value:
     """The result of an operation on operands that must share a device."""
-    found: list[tuple[Device, bool, cst.CSTNode]] = []
+    found: list[tuple[Device, bool | None, conflicts.Operand]] = []
     for value, operand_node in operands:
         device = tensor_device(frame, value)
         if device is not None and (isinstance(value, (Tensor, Either)) or frame_moved(frame, value)):
-            found.append((device, is_scalar(value), operand_node))
+            found.append((device, scalar_ness(value), conflicts.Operand(value, device, operand_node)))
     if not found:
         return UNKNOWN
-    strict = [entry for entry in found if not (admits_scalar and entry[1])]
-    reference = strict[0] if strict else found[0]
-    for device, _, operand_node in strict[1:]:
-        conflicts.mixed_operation(frame, node, operation, reference, (device, operand_node))
-    if not strict and len(operands) > len(found):
-        return Tensor(UNKNOWN_DEVICE)
-    if len(strict) < len(operands) and not strict:
-        return Tensor(found[0][0], scalar=all(entry[1] for entry in found))
-    known = [entry[0] for entry in strict if not _unknown(entry[0])]
-    device = known[0] if known else reference[0]
-    return Tensor(device, scalar=all(entry[1] for entry in found) and len(found) == len(operands))
+    operands = [entry for entry in operands if not isinstance(entry[0], Literal)]
+    # where a 0-dim CPU tensor is admitted, one that may be 0-dim proves nothing
+    strict = [entry for entry in found if not (admits_scalar and entry[1] is not False)]
+    for entry in strict[1:]:
+        conflicts.check_operands(frame, node, operation, strict[0][2], entry[2])
+    scalars = [entry[1] for entry in found]
+    scalar = all(scalars) if None not in scalars and len(found) == len(operands) else None
+    if strict:
+        known = [entry[0] for entry in strict if not _unknown(entry[0])]
+        return Tensor(known[0] if known else strict[0][0])
+    if len(operands) > len(found) or any(entry[0] != found[0][0] for entry in found):
+        return Tensor(_device_of_scalars(found, len(operands)), scalar=scalar)
+    return Tensor(found[0][0], scalar=scalar)
+
+
+def _device_of_scalars(found: list[tuple[Device, bool | None, conflicts.Operand]], operands: int) -> Device:
+    """Where the result of operands that may all be 0-dim is: a number changes nothing, an accelerator's wins."""
+    if len(found) == 1 and operands == 1:
+        return found[0][0]
+    return UNKNOWN_DEVICE
 
 
 def _unknown(device: Device) -> bool:
@@ -103,15 +112,23 @@ def frame_moved(frame: Frame, value: Value) -> bool:
     return isinstance(value, Object) and frame.state(value).moved
 
 
-def is_scalar(value: Value) -> bool:
-    """Whether the value is certainly 0-dimensional."""
+def scalar_ness(value: Value) -> bool | None:
+    """Whether the value is 0-dimensional: certainly, certainly not, or (None) possibly."""
     match value:
         case Tensor(scalar=scalar):
             return scalar
         case Either(_, then, otherwise):
-            return is_scalar(then) and is_scalar(otherwise)
+            left, right = scalar_ness(then), scalar_ness(otherwise)
+            return left if left == right else None
+        case Object():
+            return None
         case _:
             return False
+
+
+def is_scalar(value: Value) -> bool:
+    """Whether the value is certainly 0-dimensional."""
+    return scalar_ness(value) is True
 
 
 def index(frame: Frame, node: cst.CSTNode, tensor: Tensor, keys: list[Value]) -> Value:
@@ -119,8 +136,9 @@ def index(frame: Frame, node: cst.CSTNode, tensor: Tensor, keys: list[Value]) ->
     for key in keys:
         for part in key.items if isinstance(key, Items) else (key,):
             if isinstance(part, Tensor) and not part.scalar:
-                conflicts.index_operation(frame, node, tensor.device, part.device)
-    return Tensor(tensor.device)
+                conflicts.check_index(frame, node, tensor.device, part.device)
+    sliced = isinstance(node, cst.Subscript) and any(not isinstance(e.slice, cst.Index) for e in node.slice)
+    return Tensor(tensor.device, scalar=tensor.scalar if sliced else None)
 
 
 def cuda_argument(frame: Frame, site: CallSite) -> Device:
@@ -192,7 +210,7 @@ def call_method(frame: Frame, tensor: Tensor, name: str, site: CallSite) -> Valu
         target = transfer_target(frame, site, name)
         if target is None:
             return tensor
-        moved = replace(tensor, device=device_values.moved_to(target, site.node), parameter=False)
+        moved = replace(tensor, device=device_values.moved_to(frame, target, site.node), parameter=False)
         if tensor.mapping and site.receiver is not None:
             from torchdev_lint.flow.patterns import assign
 
@@ -211,7 +229,7 @@ def call_method(frame: Frame, tensor: Tensor, name: str, site: CallSite) -> Valu
     if name == "type_as":
         other = site.get(0, "other")
         device = None if other is None else tensor_device(frame, other.value)
-        return Tensor(UNKNOWN_DEVICE if device is None else device_values.moved_to(device, site.node))
+        return Tensor(UNKNOWN_DEVICE if device is None else device_values.moved_to(frame, device, site.node))
     if name == "type":
         return _type(frame, tensor, site)
     if name in tensor_methods.HOST_METHODS:
@@ -219,13 +237,17 @@ def call_method(frame: Frame, tensor: Tensor, name: str, site: CallSite) -> Valu
     if name in tensor_methods.IN_PLACE_SAME_RECEIVER:
         return tensor
     if name in tensor_methods.OPERAND_METHODS and site.receiver is not None:
-        operands: list[tuple[Value, cst.CSTNode]] = [(tensor, site.receiver)]
+        operands: list[tuple[Value, cst.BaseExpression]] = [(tensor, site.receiver)]
         operands += [(argument.value, argument.node.value) for argument in site.arguments if not argument.star]
         admits = name in tensor_methods.ADMITS_SCALAR_OPERAND
         combine(frame, site.node, name, operands, admits_scalar=admits)
-    scalar = tensor.scalar and not name.startswith(("unsqueeze", "expand", "repeat", "view", "reshape", "new"))
-    if name in tensor_methods.REDUCES_TO_SCALAR and not site.arguments:
-        scalar = True
+    scalar = tensor.scalar
+    if name.startswith(("unsqueeze", "expand", "repeat", "view", "reshape", "new")):
+        scalar = False
+    elif name == "squeeze":
+        scalar = None if scalar is False else scalar
+    elif name in tensor_methods.REDUCES_TO_SCALAR:
+        scalar = None if site.arguments else True
     return Tensor(tensor.device, scalar=scalar)
 
 
@@ -237,11 +259,11 @@ def _type(frame: Frame, tensor: Tensor, site: CallSite) -> Value:
         case Dtype():
             return tensor
         case Api(path=path) if path.startswith("torch.cuda."):
-            return Tensor(device_values.moved_to(Accelerator("cuda"), site.node))
+            return Tensor(device_values.moved_to(frame, Accelerator("cuda"), site.node))
         case Api(path=path) if path.startswith("torch.") and path.endswith("Tensor"):
-            return Tensor(device_values.moved_to(Cpu(), site.node))
+            return Tensor(device_values.moved_to(frame, Cpu(), site.node))
         case Literal(value=str(text)):
-            return Tensor(device_values.moved_to(Accelerator("cuda") if ".cuda." in text else Cpu(), site.node))
+            return Tensor(device_values.moved_to(frame, Accelerator("cuda") if ".cuda." in text else Cpu(), site.node))
         case _:
             return Tensor(UNKNOWN_DEVICE)
 

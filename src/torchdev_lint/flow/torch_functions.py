@@ -223,7 +223,8 @@ def _device(frame: Frame, site: CallSite) -> Value:
     tensors._see_integer(frame, first, "integer", site)
     if isinstance(first.value, Tensor):
         return DeviceValue(first.value.device)
-    return DeviceValue(device_values.as_device(first.value))
+    node = first.value.node if isinstance(first.value, Literal) else None
+    return DeviceValue(device_values.as_device(first.value), node=node)
 
 
 def factory(frame: Frame, path: str, site: CallSite) -> Value:
@@ -245,7 +246,7 @@ def factory(frame: Frame, path: str, site: CallSite) -> Value:
         device = UNKNOWN_DEVICE
     else:
         device = _following(frame, path, site) or frame.default_device()
-    scalar = path in factories.TAKES_DATA and first is not None and _is_number(first)
+    scalar = _scalar_ness(path, first, site)
     return Tensor(device_values.made_on(device, site.node, following=following), scalar=scalar)
 
 
@@ -257,6 +258,18 @@ def _following(frame: Frame, path: str, site: CallSite) -> Device | None:
         if isinstance(argument.value, Tensor):
             return argument.value.device
     return None
+
+
+def _scalar_ness(path: str, first: Argument | None, site: CallSite) -> bool | None:
+    """Whether a new tensor is 0-dim: by its data, or by an empty shape."""
+    if path in factories.TAKES_DATA:
+        if first is None:
+            return None
+        if _is_number(first):
+            return True
+        return False if isinstance(first.value, (Items, Many, Entries)) else None
+    shape = site.get(0, "size")
+    return bool(shape is not None and shape.value == Items(()))
 
 
 def _is_number(argument: Argument) -> bool:
@@ -286,7 +299,7 @@ def _operation(frame: Frame, path: str, site: CallSite) -> Value | None:
         return UNKNOWN
     if name in functions.NO_COMMON_DEVICE or "." in name and not path.startswith(functions.OPERATION_NAMESPACES[1:]):
         return None
-    operands: list[tuple[Value, cst.CSTNode]] = []
+    operands: list[tuple[Value, cst.BaseExpression]] = []
     for argument in site.arguments:
         if argument.star:
             continue
@@ -297,8 +310,11 @@ def _operation(frame: Frame, path: str, site: CallSite) -> Value | None:
     result = tensors.combine(frame, site.node, name, operands, admits_scalar=name in functions.ADMITS_SCALAR)
     if isinstance(result, Tensor):
         if name not in functions.ADMITS_SCALAR:
-            reduces = name in ("sum", "mean", "max", "min", "norm", "prod") and len(site.arguments) == 1
-            result = replace(result, scalar=reduces)
+            reduces = name in ("sum", "mean", "max", "min", "norm", "prod", "std", "var", "median", "argmax", "argmin")
+            scalar = len(site.arguments) == 1 or None if reduces else result.scalar
+            if name in ("cat", "concat", "stack", "matmul", "mm", "bmm", "unsqueeze", "reshape"):
+                scalar = False
+            result = replace(result, scalar=scalar)
         return result
     return frame.result_of(site.node)
 

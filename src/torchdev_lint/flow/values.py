@@ -36,13 +36,13 @@ class Literal:
 class Tensor:
     """A tensor, or an output of a module whose parts are tensors.
 
-    `scalar`: certainly 0-dimensional. `parameter`: an `nn.Parameter`. `mapping`: a mapping of tensors that moves in
+    `scalar`: certainly 0-dimensional, certainly not, or (None) possibly. `parameter`: an `nn.Parameter`. `mapping`: a mapping of tensors that moves in
     place (a tokenizer's BatchEncoding). `batch`: a tensor or a container of tensors, it is not known which (what a loader
     yields).
     """
 
     device: Device
-    scalar: bool = False
+    scalar: bool | None = False
     parameter: bool = False
     mapping: bool = False
     batch: bool = False
@@ -54,6 +54,8 @@ class DeviceValue:
 
     device: Device
     is_object: bool = True
+    node: Any = field(default=None, compare=False)
+    """The node of the literal that names the device, while the value is that literal's, else None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +241,7 @@ def join(guard: Formula | None, then: Value, otherwise: Value) -> Value:
         case Tensor(), Tensor():
             return Tensor(
                 choose(guard, then.device, otherwise.device),
-                scalar=then.scalar and otherwise.scalar,
+                scalar=then.scalar if then.scalar == otherwise.scalar else None,
                 parameter=then.parameter and otherwise.parameter,
                 mapping=then.mapping and otherwise.mapping,
                 batch=then.batch or otherwise.batch,
@@ -284,7 +286,7 @@ def element_of(value: Value) -> Value:
         case Many(element):
             return element
         case Tensor(device=device, mapping=False, batch=batch):
-            return Tensor(device, batch=batch)
+            return Tensor(device, scalar=None, batch=batch)
         case Either(guard, then, otherwise):
             return join(guard, element_of(then), element_of(otherwise))
         case _:

@@ -80,11 +80,13 @@ class ModelInputOnOtherDevice(Rule):
 def _message(event: ModelCall) -> str:
     text = event.place.text if event.transfer is None else event.transfer.receiver
     what = f"`{text}`" if len(text) <= 40 and "\n" not in text else "the input"
+    if event.place.keyword and event.transfer is None:
+        what = f"`{event.place.keyword}`"
     kind = "loss" if event.is_loss else "model"
     if event.against == "input":
         return f"{what} is on {event.given_device}, but `{event.callee}` gets another input on {event.model_device}"
     if isinstance(event.model, Cpu):
-        return f"{what} is on {event.given_device}, but the {kind} `{event.model_name}` is on the CPU"
+        return f"the {kind} `{event.model_name}` is on the CPU, but its input {what} is on {event.given_device}"
     where = f"the {kind} `{event.model_name}` is on {event.model_device}"
     if event.through and event.transfer is None:
         return f"{what} is on {event.given_device}, but {where}: `{event.through}` needs them on one device"
@@ -102,8 +104,13 @@ def _step(step: Origin, thing: str, device: str) -> str:
 
 def _fix(event: ModelCall) -> NodeFix | None:
     target = event.target
-    if target is None or isinstance(event.model, Cpu):
+    if target is None:
         return None
+    if isinstance(event.model, Cpu):
+        if event.built is None:
+            return None
+        edit = NodeEdit(event.built, "after", f".to({target})")
+        return NodeFix((edit,), Applicability.UNSAFE, f"Move the module with `.to({target})`")
     if event.transfer is not None:
         edit = NodeEdit(event.transfer.node, "replace", f"{event.transfer.receiver}.to({target})")
         return NodeFix((edit,), Applicability.UNSAFE, f"Move to `{target}` instead")
@@ -116,12 +123,10 @@ def _fix(event: ModelCall) -> NodeFix | None:
 def _transfer(place: Place, target: str) -> tuple[NodeEdit, ...]:
     node = place.value_node
     if place.container == "dict" or (place.star == "**" and not place.mapping):
-        moved = f"{{key: value.to({target}) for key, value in {_wrapped(place)}.items()}}"
+        moved = f"{{k: v.to({target}) for k, v in {_wrapped(place)}.items()}}"
         return (NodeEdit(node, "replace", moved),)
     if place.container == "list":
-        brackets = ("(", ")") if place.star == "*" else ("[", "]")
-        moved = f"{brackets[0]}tensor.to({target}) for tensor in {place.text}{brackets[1]}"
-        return (NodeEdit(node, "replace", moved),)
+        return (NodeEdit(node, "replace", f"[t.to({target}) for t in {place.text}]"),)
     if place.needs_parentheses:
         return (NodeEdit(node, "before", "("), NodeEdit(node, "after", f").to({target})"))
     return (NodeEdit(node, "after", f".to({target})"),)
