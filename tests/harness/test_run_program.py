@@ -337,3 +337,10 @@ def test_the_command_line_prints_the_verdict(program):
     assert done.returncode == 1
     assert done.stdout.startswith(f"out\nother-error on cpu at {main}:2")
     assert "ZeroDivisionError" in done.stdout
+
+
+def test_the_printed_traceback_is_pytorchs_own(program):
+    verdict = run_program(program("import torch\ntorch.ones(2).cuda() + torch.ones(2)"), backend="simulated")
+    assert verdict.stderr.startswith("Traceback (most recent call last):\n")
+    assert "torchdev_lint" not in verdict.stderr
+    assert "torch.ones(2).cuda() + torch.ones(2)" in verdict.stderr

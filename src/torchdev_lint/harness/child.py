@@ -246,8 +246,23 @@ def _print_like_python(ended_by: BaseException | None) -> int:
             return code & 0xFF
         print(code, file=sys.stderr)
         return 1
-    trace = ended_by.__traceback__
-    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(_HARNESS):
-        trace = trace.tb_next
-    traceback.print_exception(type(ended_by), ended_by, trace)
+    seen: set[int] = set()
+    error: BaseException | None = ended_by
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        error.__traceback__ = without_harness(error.__traceback__)
+        error = error.__cause__ or error.__context__
+    traceback.print_exception(type(ended_by), ended_by, ended_by.__traceback__)
     return 1
+
+
+def without_harness(trace: TracebackType | None) -> TracebackType | None:
+    """The traceback without this harness's own frames: what it would be if PyTorch itself had raised."""
+    frames = []
+    while trace is not None:
+        if not trace.tb_frame.f_code.co_filename.startswith(_HARNESS):
+            frames.append(trace)
+        trace = trace.tb_next
+    for entry in reversed(frames):
+        trace = TracebackType(trace, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return trace

@@ -252,3 +252,42 @@ def setstate_pickle(x: Tensor) -> None:
 
     y = pickle.loads(pickle.dumps(x))
     assert y.is_cuda
+
+
+@probe("operators reach a dispatch mode whole in inference mode", raises=SAME + ".*wrapper_CUDA_addmm")
+def inference_mode_linear(c: Tensor, d: Device) -> None:
+    layer = nn.Linear(4, 2).to(d)
+    with torch.inference_mode():
+        layer(c)
+
+
+@probe("the same in inference mode", raises=r"Input type \(torch.FloatTensor\) and weight type \(torch.cuda")
+def inference_mode_convolution(d: Device) -> None:
+    layer = nn.Conv2d(1, 2, 1).to(d)
+    with torch.inference_mode():
+        layer(torch.ones(1, 1, 2, 2))
+
+
+@probe("the same in inference mode", raises=SAME + ".*wrapper_CUDA_nll_loss_forward")
+def inference_mode_loss(x: Tensor) -> None:
+    with torch.inference_mode():
+        nn.functional.cross_entropy(x, torch.tensor([0, 1, 2]))
+
+
+@probe("nn.Module.to asks torch._has_compatible_shallow_copy_type")
+def inference_mode_modules(d: Device) -> None:
+    with torch.inference_mode():
+        model = nn.Sequential(nn.Linear(4, 4), nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)).to(d)
+        assert model(torch.ones(1, 3, 4, device=d)).is_cuda
+        assert nn.functional.one_hot(torch.tensor([0, 1], device=d), 3).is_cuda
+        q = torch.ones(1, 2, 3, 4, device=d)
+        assert nn.functional.scaled_dot_product_attention(q, q, q, is_causal=True).is_cuda
+        assert torch.einsum("bhij,bhkj->bhik", q, q).is_cuda
+
+
+@probe("0-dim CPU tensors are admitted in inference mode too")
+def inference_mode_scalars(x: Tensor) -> None:
+    with torch.inference_mode():
+        assert (x * torch.tensor(2.0)).is_cuda
+        assert torch.where(x > 0, x, torch.tensor(0.0)).is_cuda
+        assert x[torch.tensor([0, 1])].is_cuda

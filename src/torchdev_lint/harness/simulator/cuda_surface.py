@@ -92,8 +92,9 @@ def install(patches: Patches) -> None:
     replace("stream", streams.use_stream, is_class=True)
     replace("StreamContext", streams.use_stream, is_class=True)
     replace("is_current_stream_capturing", lambda: False)
-    replace("CUDAGraph", _refuse("CUDA graphs (torch.cuda.CUDAGraph)"))
-    replace("graph", _refuse("CUDA graphs (torch.cuda.graph)"))
+    # Types, not functions: they stand in annotations (`torch.cuda.CUDAGraph | None`).
+    replace("CUDAGraph", _refusing_type("CUDAGraph", "CUDA graphs"), is_class=True)
+    replace("graph", _refusing_type("graph", "CUDA graphs"), is_class=True)
     replace("make_graphed_callables", _refuse("CUDA graphs (torch.cuda.make_graphed_callables)"))
     patches.set(torch._C, "_cuda_getCurrentRawStream", lambda *args: 0)
     patches.set(torch.version, "cuda", torch.version.cuda or "12.8")
@@ -169,6 +170,10 @@ def _refuse(what: str) -> Callable[..., Any]:
         raise UnsupportedError(what)
 
     return refuse
+
+
+def _refusing_type(name: str, what: str) -> type:
+    return type(name, (), {"__module__": "torch.cuda", "__new__": staticmethod(_refuse(what))})
 
 
 def set_device(device: Any) -> None:

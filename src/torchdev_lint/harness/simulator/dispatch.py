@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._C import DispatchKey
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from torchdev_lint.harness.simulator import generators, machine, rules
@@ -45,16 +46,17 @@ class Plan:
     __slots__ = (
         "always_check",
         "call",
+        "composite",
         "copies",
         "cpu_only",
         "cpu_output",
+        "decompose",
         "makes",
         "names",
         "operator",
         "plain",
         "rule",
         "tensors",
-        "transparent",
     )
 
     def __init__(self, func: Any) -> None:
@@ -74,7 +76,8 @@ class Plan:
         self.always_check = name in rules.CHECKED_EVEN_IF_EQUAL
         self.cpu_only = name in rules.CPU_ONLY
         self.cpu_output = rules.CPU_OUTPUTS.get(name)
-        self.transparent = False
+        self.decompose = func.decompose
+        self.composite = bool(func.has_kernel_for_dispatch_key(DispatchKey.CompositeImplicitAutograd))
         # No device argument, no generator, no odd outputs: the common case, and the fast one.
         self.plain = (
             self.tensors
@@ -83,6 +86,7 @@ class Plan:
             and not self.always_check
             and not self.cpu_only
             and self.cpu_output is None
+            and not self.composite
             and name != "set_"
         )
 
@@ -150,6 +154,11 @@ def dispatch(plan: Plan, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     name = plan.operator.name
     if thread.moving or not machine.active():
         return call(*args, **kwargs)
+    if plan.composite:
+        # Seen whole in inference mode only, where the keys that take it apart are off. Its parts are to be
+        # checked.
+        with SimulationMode():
+            return plan.decompose(*args, **kwargs)
     if name == "set_" and len(args) > 1:
         return call(*args, **kwargs)  # the tensor takes the storage's own tag
     operands = list(_operands(plan, args, kwargs)) if plan.tensors else []
