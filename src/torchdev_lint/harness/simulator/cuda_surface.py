@@ -96,6 +96,9 @@ def install(patches: Patches) -> None:
     replace("CUDAGraph", _refusing_type("CUDAGraph", "CUDA graphs"), is_class=True)
     replace("graph", _refusing_type("graph", "CUDA graphs"), is_class=True)
     replace("make_graphed_callables", _refuse("CUDA graphs (torch.cuda.make_graphed_callables)"))
+    jitted = getattr(torch.cuda.jiterator, "_JittedFunction", None)
+    if jitted is not None:
+        patches.set(jitted, "__call__", _refuse("CUDA code (torch.cuda.jiterator)"))
     patches.set(torch._C, "_cuda_getCurrentRawStream", lambda *args: 0)
     patches.set(torch.version, "cuda", torch.version.cuda or "12.8")
     patches.function(torch.backends.cuda, "is_built", lambda: True)
