@@ -11,7 +11,7 @@ from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.conditions import FALSE, TRUE
 from torchdev_lint.flow.expressions import iterate
 from torchdev_lint.flow.frame import Frame
-from torchdev_lint.flow.objects import get_attribute, set_attribute
+from torchdev_lint.flow.objects import forget_attributes, get_attribute, set_attribute
 from torchdev_lint.flow.patterns import assign
 from torchdev_lint.flow.values import (
     UNKNOWN,
@@ -64,6 +64,9 @@ def call_builtin(frame: Frame, name: str, site: CallSite, call_value: Callable[.
             return get_attribute(frame, first, str(values[1].value), site.node)
         case "setattr" if len(values) == 3 and isinstance(values[1], Literal):
             set_attribute(frame, first, str(values[1].value), values[2])
+            return UNKNOWN
+        case "setattr" if values:
+            forget_attributes(frame, first)
             return UNKNOWN
         case "super":
             return _super(frame)

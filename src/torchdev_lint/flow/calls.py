@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from torchdev_lint.flow import builtin_functions, conflicts, modules, tensors, torch_functions
+from torchdev_lint.flow import builtin_functions, command_lines, conflicts, modules, tensors, torch_functions
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.classes import instantiate
 from torchdev_lint.flow.conditions import negate
@@ -123,7 +123,7 @@ def call_object(frame: Frame, thing: Object, site: CallSite) -> Value:
     """The result of calling an object: a module, a callable instance, or something unknown."""
     state = frame.state(thing)
     if state.model is not None:
-        for name in ("forward", "__call__") if state.kind == "module" else ("__call__", "forward"):
+        for name in ("__call__", "forward"):
             method = state.model.find(name)
             if method is not None:
                 return call(frame, state.model.function(method, name, thing), site)
@@ -148,7 +148,9 @@ def call_attribute(frame: Frame, receiver: Value, name: str, site: CallSite) -> 
             found = get_attribute(frame, receiver, name, site.node)
             if isinstance(found, Function):
                 return call(frame, found, site)
-            if isinstance(instance, Object) and name not in ("__init__", "forward", "__call__"):
+            if isinstance(instance, Object) and name == "__call__" and frame.state(instance).model is not None:
+                return call_attribute(frame, instance, "forward", site)
+            if isinstance(instance, Object) and name not in ("__init__", "forward"):
                 return call_base_method(frame, instance, name, site)
             return UNKNOWN
         case Items() | Many() | Entries() | Literal():
@@ -163,7 +165,11 @@ def call_attribute(frame: Frame, receiver: Value, name: str, site: CallSite) -> 
             return call_value(frame, get_attribute(frame, receiver, name, site.node), site)
         case _:
             tokenized = torch_functions.tokenizer_result(site, name)
-            return tokenized if tokenized is not None else not_followed(frame, site)
+            if tokenized is not None:
+                return tokenized
+            if name in module_api.IN_PLACE_MOVES:
+                return modules.transfer(frame, frame.result_of(site.node), name, site)
+            return not_followed(frame, site)
 
 
 def call_base_method(frame: Frame, thing: Object, name: str, site: CallSite) -> Value:
@@ -204,8 +210,8 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
             return call_object(frame, derived, site)
     if name in _ONLY_TENSORS and state.kind == "unknown":
         return tensors.call_method(frame, Tensor(state.device), name, site)
-    if name == "parse_args":
-        return Object(("arguments", thing.key), "args")
+    if name in ("add_argument", "parse_args", "parse_known_args"):
+        return command_lines.call_parser(frame, thing, name, site)
     if {name, f"{thing.text}.{name}"} & frame.analysis.options.tensor_constructors:
         return Tensor(torch_functions.Cpu(torch_functions.Origin(site.node, "made")))
     for argument in site.arguments:

@@ -215,9 +215,9 @@ def check_operands(frame: Frame, node: cst.CSTNode, operation: str, reference: O
         return
     if found.level == Level.CERTAIN:
         for crossed in report.crossed:
-            callee = _module_of_activation(crossed, found.right)
-            if callee is not None:
-                publish_model_call(frame, node, report, callee, found, "model")
+            module = _module_of_activation(crossed, found.right)
+            if module is not None:
+                publish_model_call(frame, node, report, module[0], module[1], "model")
                 return
     frame.analysis.publish(
         ("mixed", id(node), id(report.place.node)),
@@ -254,8 +254,8 @@ def check_index(frame: Frame, node: cst.CSTNode, receiver: Device, key: Device) 
     )
 
 
-def _module_of_activation(frame: Frame, fault: Leaf) -> Callee | None:
-    """The module that an activation runs: its `self`, or one given to it; only if it is not where the tensor is."""
+def _module_of_activation(frame: Frame, fault: Leaf) -> tuple[Callee, Conflict] | None:
+    """The module that an activation runs (its `self`, or one given to it) and is not where the tensor at fault is."""
     function = frame.function
     if function is None:
         return None
@@ -266,7 +266,7 @@ def _module_of_activation(frame: Frame, fault: Leaf) -> Callee | None:
             device = frame.state(value).device
             found = conflict(device, fault, frame.env.path)
             if found is not None and found.level == Level.CERTAIN:
-                return Callee(function.name if value != receiver else value.text, device, value)
+                return Callee(function.name if value != receiver else value.text, device, value), found
     return None
 
 
@@ -366,7 +366,7 @@ def publish_model_call(
         place=report.place,
         model=found.left,
         given=found.right,
-        model_name=moved_by.receiver if moved_by is not None and against == "model" else callee.text,
+        model_name=_name_of_module(report.frame, callee, moved_by) if against == "model" else callee.text,
         model_device=_called(found.left, moved_by),
         given_device=_called(found.right, given_by),
         target=target,
@@ -379,6 +379,16 @@ def publish_model_call(
     )
     anchor = node if unmoved is not None else transfer.node if transfer is not None else report.place.node
     frame.analysis.publish(("model-call", id(anchor)), event)
+
+
+def _name_of_module(frame: Frame, callee: Callee, moved_by: Transfer | None) -> str:
+    """What the reader of the report knows the module by."""
+    name = None if callee.thing is None else _name_of_object(frame, callee.thing)
+    if name is not None:
+        return name
+    if moved_by is not None and len(moved_by.receiver) <= 40:
+        return moved_by.receiver
+    return callee.text
 
 
 def target_expression(

@@ -200,7 +200,10 @@ def visit_UnaryOperation(frame: Frame, node: cst.UnaryOperation) -> Value:
 
 @expression(cst.BinaryOperation)
 def visit_BinaryOperation(frame: Frame, node: cst.BinaryOperation) -> Value:
-    with frame.quietly():
+    if isinstance(node.left, (cst.SimpleString, cst.FormattedString)):
+        with frame.quietly():
+            left, right = frame.evaluate(node.left), frame.evaluate(node.right)
+    else:
         left, right = frame.evaluate(node.left), frame.evaluate(node.right)
     folded = literals.fold(node, left, right)
     if folded is not None:

@@ -240,6 +240,11 @@ def _assignments(relevant: Sequence[Atom], machine: str, path: Sequence[Formula]
             yield assignment
 
 
+def _selects(device: Device) -> bool:
+    """Whether the device is an accelerator under some conditions and another under others."""
+    return isinstance(device, Choice) and any(not isinstance(leaf, Cpu) for leaf in leaves(device))
+
+
 def _possible_here(leaf: Leaf, machine: str) -> bool:
     return not isinstance(leaf, Accelerator) or leaf.type == machine
 
@@ -271,17 +276,29 @@ def conflict(left: Device, right: Device, path: Sequence[Formula] = ()) -> Confl
     linked = free_left <= free_right or free_right <= free_left
     ordered = sorted(relevant, key=lambda atom: (atom.kind, repr(atom.key)))
     best: Conflict | None = None
+    doubted: set[str] = set()
     for machine in _machines((left, right), relevant):
         for assignment in _assignments(ordered, machine, facts_here):
             here, there = _settle(left, assignment), _settle(right, assignment)
             if not (_possible_here(here, machine) and _possible_here(there, machine)):
                 continue
+            doubted |= {"left"} if isinstance(here, UnknownDevice) else set()
+            doubted |= {"right"} if isinstance(there, UnknownDevice) else set()
             level = _compare_leaves(here, there, assignment)
+            if isinstance(here, Symbol) != isinstance(there, Symbol) and (
+                _selects(right) if isinstance(here, Symbol) else _selects(left)
+            ):
+                # the side that is the CPU here is an accelerator under other conditions: the symbol may follow them too
+                level = Level.NO
             if level == Level.NO and not linked:
                 return None
             if level > (best.level if best else Level.NO):
                 best = Conflict(level, here, there)
-    return best
+    if best is None:
+        return None
+    # a tensor on the CPU in one case and who knows where in another: the other case may be the only one that counts
+    at_fault = "left" if isinstance(best.left, Cpu) and not isinstance(best.right, Cpu) else "right"
+    return None if at_fault in doubted else best
 
 
 def describe(device: Device) -> str:

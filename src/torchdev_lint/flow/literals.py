@@ -85,8 +85,10 @@ def is_guarded(frame: Frame, kind: str, index: int) -> bool:
         if current.handlers:
             return True
         function = current.function
-        if function is not None and any(_GUARD_DECORATOR.search(decorator) for decorator in function.decorators):
-            return True
+        if function is not None:
+            owner = () if function.owner is None else function.owner.decorators
+            if any(_GUARD_DECORATOR.search(decorator) for decorator in (*function.decorators, *owner)):
+                return True
         current = current.caller
     return guards(frame.env.path, kind, index)
 

@@ -183,6 +183,13 @@ def _moved_attribute(frame: Frame, held: Value, device: Device, seen: frozenset[
             return held
 
 
+def forget_attributes(frame: Frame, thing: Value) -> None:
+    """Any attribute may have been set: none is known any more."""
+    if isinstance(thing, Object):
+        state = frame.state(thing)
+        frame.set_state(thing, replace(state, attributes=dict.fromkeys(state.attributes, UNKNOWN)))
+
+
 def forget_device(frame: Frame, thing: Object) -> None:
     """Something unseen may have moved the object: what was not written down explicitly is no longer known."""
     state = frame.state(thing)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import libcst as cst
 
 from torchdev_lint.flow.frame import Frame
-from torchdev_lint.flow.objects import set_attribute
+from torchdev_lint.flow.objects import forget_attributes, set_attribute
 from torchdev_lint.flow.values import (
     UNKNOWN,
     Either,
@@ -27,6 +27,8 @@ def assign(frame: Frame, target: cst.CSTNode, value: Value) -> None:
     """Bind the target."""
     match target:
         case cst.Name(value=name):
+            if isinstance(value, Object) and not value.text:
+                value = replace(value, text=name)
             frame.bind(name, value)
         case cst.Attribute(value=receiver, attr=cst.Name(value=name)):
             set_attribute(frame, frame.evaluate(receiver), name, value)
@@ -96,6 +98,8 @@ def _assign_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
                 assign(frame, target.value, Many(join(None, element_of(container), value)))
         case Many(element):
             assign(frame, target.value, Many(join(None, element, value)))
+        case Object(key=("attr", owner, "__dict__")):
+            forget_attributes(frame, Object(owner))
         case Object() if isinstance(key, Literal):
             state = frame.state(container)
             frame.set_state(container, state.with_attribute(f"[{key.value!r}]", value))

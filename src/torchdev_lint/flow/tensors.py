@@ -18,6 +18,7 @@ from torchdev_lint.flow.lattice import (
     choose,
     leaves,
 )
+from torchdev_lint.flow.patterns import assign
 from torchdev_lint.flow.values import (
     UNKNOWN,
     Api,
@@ -210,10 +211,12 @@ def call_method(frame: Frame, tensor: Tensor, name: str, site: CallSite) -> Valu
         target = transfer_target(frame, site, name)
         if target is None:
             return tensor
+        if tensor.batch and frame.discarded is site.node and site.receiver is not None:
+            # a container's `.to` may well work in place
+            assign(frame, site.receiver, UNKNOWN)
+            return UNKNOWN
         moved = replace(tensor, device=device_values.moved_to(frame, target, site.node), parameter=False)
         if tensor.mapping and site.receiver is not None:
-            from torchdev_lint.flow.patterns import assign
-
             assign(frame, site.receiver, moved)
         return moved
     if name in ("items", "values", "keys") and (tensor.mapping or tensor.batch):

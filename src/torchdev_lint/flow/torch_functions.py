@@ -354,7 +354,7 @@ def _is_device_name(name: str) -> bool:
 def _batched(element: Value, origin: Origin) -> Value:
     match element:
         case Tensor(device=Cpu()):
-            return Tensor(Cpu(origin), batch=element.batch)
+            return Tensor(Cpu(origin), batch=element.batch, mapping=element.mapping)
         case Tensor():
             return replace(element, scalar=False)
         case Items(items):

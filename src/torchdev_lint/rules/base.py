@@ -107,4 +107,4 @@ class Rule:
                 current = found.setdefault(line[3:].strip(), [])
             else:
                 current.append(line)
-        return {heading: "\n".join(lines).strip() for heading, lines in found.items()}
+        return {heading: "\n".join(lines).strip("\n") for heading, lines in found.items()}
