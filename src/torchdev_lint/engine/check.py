@@ -65,7 +65,9 @@ def syntax_error(path: str, message: str, row: int, column: int) -> Diagnostic:
     """The diagnostic of a text that does not parse; `row` and `column` are 1-based."""
     place = Position(max(row, 1), max(column, 1))
     first = message.strip().splitlines()[0] if message.strip() else "the file does not parse"
-    return Diagnostic(path, SYNTAX_ERROR, SYNTAX_NAME, f"Syntax error: {first}", Range(place, place), noqa_row=None)
+    return Diagnostic(
+        path, SYNTAX_ERROR, SYNTAX_NAME, f"Syntax error: {first}", Range(place, place), noqa_row=None
+    )
 
 
 def _diagnostics(

@@ -71,7 +71,9 @@ def call_builtin(frame: Frame, name: str, site: CallSite, call_value: Callable[.
         case "super":
             return _super(frame)
         case "str" if isinstance(first, (DeviceValue, Literal)):
-            return Literal(str(first.value)) if isinstance(first, Literal) else DeviceValue(first.device, False)
+            return (
+                Literal(str(first.value)) if isinstance(first, Literal) else DeviceValue(first.device, False)
+            )
         case "int" | "float" | "bool" if isinstance(first, Literal) and isinstance(first.value, (int, float)):
             return first
         case "bool" if isinstance(first, (Truth, Object)):
@@ -113,7 +115,10 @@ def _dict(first: Value, site: CallSite) -> Value:
 
 def _has_attribute(frame: Frame, site: CallSite, values: list[Value]) -> Value:
     match values:
-        case [Tensor(mapping=False, batch=False), Literal(value="to" | "cuda" | "cpu" | "device" | "shape" | "size")]:
+        case [
+            Tensor(mapping=False, batch=False),
+            Literal(value="to" | "cuda" | "cpu" | "device" | "shape" | "size"),
+        ]:
             return Truth(TRUE)
         case [Items() | Many() | Entries(), Literal(value="to" | "cuda" | "cpu" | "device")]:
             return Truth(FALSE)
@@ -139,16 +144,20 @@ def call_container_method(frame: Frame, receiver: Value, name: str, site: CallSi
     first = site.positional()[0].value if site.positional() else UNKNOWN
     match receiver, name:
         case Items(items), "append":
-            _rebind(frame, site, Items((*items, first)) if len(items) < 16 else Many(join(None, element_of(receiver), first)))
+            _rebind(
+                frame,
+                site,
+                Items((*items, first)) if len(items) < 16 else Many(join(None, element_of(receiver), first)),
+            )
         case Many(element), "append" | "add" | "appendleft":
             _rebind(frame, site, Many(first if element == UNKNOWN else join(None, element, first)))
-        case (Items() | Many()), "extend":
+        case ((Items() | Many()), "extend"):
             _rebind(frame, site, Many(join(None, element_of(receiver), iterate(frame, first))))
-        case (Items() | Many()), "insert" if len(site.positional()) > 1:
+        case ((Items() | Many()), "insert") if len(site.positional()) > 1:
             _rebind(frame, site, Many(join(None, element_of(receiver), site.positional()[1].value)))
-        case (Items() | Many()), "pop" | "popleft":
+        case ((Items() | Many()), "pop" | "popleft"):
             return element_of(receiver)
-        case (Items() | Many()), "copy":
+        case ((Items() | Many()), "copy"):
             return receiver
         case Entries(entries=entries, default=default), "items":
             if default == UNKNOWN:
@@ -175,7 +184,9 @@ def call_container_method(frame: Frame, receiver: Value, name: str, site: CallSi
             given = [argument.value for argument in site.arguments]
             if all(isinstance(value, Literal) for value in given) and not site.has_star():
                 try:
-                    return Literal(text.format(*(value.value for value in given if isinstance(value, Literal))))
+                    return Literal(
+                        text.format(*(value.value for value in given if isinstance(value, Literal)))
+                    )
                 except (IndexError, KeyError, ValueError, AttributeError):
                     return UNKNOWN
         case Literal(value=str(text)), "lower" | "strip":

@@ -10,6 +10,7 @@ from torchdev_lint.flow.classes import instantiate
 from torchdev_lint.flow.conditions import negate
 from torchdev_lint.flow.frame import Frame, expression
 from torchdev_lint.flow.functions import call, not_followed
+from torchdev_lint.flow.lattice import Cpu, Origin
 from torchdev_lint.flow.objects import get_attribute
 from torchdev_lint.flow.values import (
     UNKNOWN,
@@ -30,8 +31,8 @@ from torchdev_lint.flow.values import (
     Value,
     join,
 )
-from torchdev_lint.torch_api import modules as module_api
 from torchdev_lint.torch_api import factories, tensor_methods
+from torchdev_lint.torch_api import modules as module_api
 from torchdev_lint.torch_api.libraries import NOT_DEVICE_USES
 
 
@@ -52,18 +53,20 @@ def visit_Call(frame: Frame, node: cst.Call) -> Value:
     return call_value(frame, callee, _site(frame, node, quiet=quiet))
 
 
-def _site(frame: Frame, node: cst.Call, *, quiet: bool, receiver: cst.BaseExpression | None = None) -> CallSite:
+def _site(
+    frame: Frame, node: cst.Call, *, quiet: bool, receiver: cst.BaseExpression | None = None
+) -> CallSite:
     if quiet:
         with frame.quietly():
             arguments = tuple(Argument(frame.evaluate(argument.value), argument) for argument in node.args)
     else:
-        arguments = tuple(
-            Argument(_argument(frame, argument), argument) for argument in node.args
-        )
+        arguments = tuple(Argument(_argument(frame, argument), argument) for argument in node.args)
     return CallSite(node, arguments, conflicts.dotted(node.func) or "the call", receiver)
 
 
-_TEXT_ARGUMENTS = frozenset({"choices", "help", "description", "msg", "match", "metavar", "reason", "title", "label", "name"})
+_TEXT_ARGUMENTS = frozenset(
+    {"choices", "help", "description", "msg", "match", "metavar", "reason", "title", "label", "name"}
+)
 
 
 def _argument(frame: Frame, argument: cst.Arg) -> Value:
@@ -116,7 +119,9 @@ def _call_partial(
         for name, value in keywords
         if name not in given
     )
-    return call_value(frame, function, CallSite(site.node, (*first, *site.arguments, *bound), site.callee, site.receiver))
+    return call_value(
+        frame, function, CallSite(site.node, (*first, *site.arguments, *bound), site.callee, site.receiver)
+    )
 
 
 def call_object(frame: Frame, thing: Object, site: CallSite) -> Value:
@@ -148,7 +153,11 @@ def call_attribute(frame: Frame, receiver: Value, name: str, site: CallSite) -> 
             found = get_attribute(frame, receiver, name, site.node)
             if isinstance(found, Function):
                 return call(frame, found, site)
-            if isinstance(instance, Object) and name == "__call__" and frame.state(instance).model is not None:
+            if (
+                isinstance(instance, Object)
+                and name == "__call__"
+                and frame.state(instance).model is not None
+            ):
                 return call_attribute(frame, instance, "forward", site)
             if isinstance(instance, Object) and name not in ("__init__", "forward"):
                 return call_base_method(frame, instance, name, site)
@@ -213,20 +222,19 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
     if name in ("add_argument", "parse_args", "parse_known_args"):
         return command_lines.call_parser(frame, thing, name, site)
     if {name, f"{thing.text}.{name}"} & frame.analysis.options.tensor_constructors:
-        return Tensor(torch_functions.Cpu(torch_functions.Origin(site.node, "made")))
-    for argument in site.arguments:
-        if isinstance(argument.value, Object):
-            from torchdev_lint.flow.objects import forget_device
-
-            forget_device(frame, argument.value)
-    return frame.result_of(site.node)
+        return Tensor(Cpu(Origin(site.node, "made")))
+    return not_followed(frame, site)
 
 
 _ONLY_TENSORS = (
     factories.NEW_METHODS
     | tensor_methods.OPERAND_METHODS
     | frozenset(
-        "unsqueeze squeeze view reshape permute transpose contiguous detach clone expand expand_as repeat_interleave flatten "
-        "softmax log_softmax sigmoid tanh relu argmax argmin cumsum clamp masked_fill type_as view_as size dim numel item".split()
+        (
+            "unsqueeze squeeze view reshape permute transpose contiguous detach clone expand expand_as repeat_interleave "
+            "flatten softmax log_softmax sigmoid tanh relu argmax argmin cumsum clamp masked_fill type_as view_as size dim "
+            "numel item"
+        ).split()
     )
-) - {"add", "new", "index_add", "where", "take", "outer", "cross", "dist", "scatter", "gather", "less", "greater", "multiply"}
+) - frozenset("add new index_add where take outer cross dist scatter gather less greater multiply".split())
+"""Methods that, of the things that people put on devices, only tensors have."""

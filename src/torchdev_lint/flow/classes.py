@@ -13,6 +13,7 @@ from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.functions import bind_symbolically, call, can_follow, run_body
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Anywhere, Device, Symbol, leaves
 from torchdev_lint.flow.objects import move
+from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import (
     UNKNOWN,
     Api,
@@ -52,16 +53,19 @@ class ClassModel:
         """Whether a base class outside the file (other than nn.Module's like and object) may define anything."""
         return any(
             not isinstance(base, Class)
-            and not (isinstance(base, Api) and base.path in ("torch.nn.Module", "builtins.object", "abc.ABC", "typing.Generic"))
+            and not (
+                isinstance(base, Api)
+                and base.path in ("torch.nn.Module", "builtins.object", "abc.ABC", "typing.Generic")
+            )
             for base in self.bases
         ) or any(base.has_unseen_base() for base in self.bases_in_file())
 
     @property
     def is_module(self) -> bool:
         """Whether the class derives from nn.Module, as far as the file shows."""
-        return any(isinstance(base, Api) and base.path.startswith(MODULE_BASES) for base in self.bases) or any(
-            base.is_module for base in self.bases_in_file()
-        )
+        return any(
+            isinstance(base, Api) and base.path.startswith(MODULE_BASES) for base in self.bases
+        ) or any(base.is_module for base in self.bases_in_file())
 
     @property
     def is_record(self) -> bool:
@@ -153,7 +157,9 @@ def _devices(frame: Frame, value: Value) -> list[Device]:
 def instantiate(frame: Frame, model: ClassModel, site: CallSite) -> Value:
     """The result of calling a class of the file."""
     kind = "module" if model.is_module else "instance"
-    thing = frame.fresh(site.node, State(kind, Anywhere() if kind == "module" else UNKNOWN_DEVICE, model=model), model.name)
+    thing = frame.fresh(
+        site.node, State(kind, Anywhere() if kind == "module" else UNKNOWN_DEVICE, model=model), model.name
+    )
     if model.is_record and model.find("__init__") is None:
         _fill_record(frame, thing, model, site)
         return thing
@@ -244,41 +250,34 @@ def _set_elsewhere(model: ClassModel, initializer: cst.FunctionDef | None) -> se
         for method in owner.methods.values():
             if method is initializer:
                 continue
-            finder = _SelfWrites()
-            method.visit(finder)
-            names |= finder.names
+            names |= _self_writes(method)
     return names
 
 
-class _SelfWrites(cst.CSTVisitor):
-    def __init__(self) -> None:
-        super().__init__()
-        self.names: set[str] = set()
+def _self_writes(method: cst.FunctionDef) -> set[str]:
+    """The attributes of `self` that a method assigns, or moves in place."""
+    names: set[str] = set()
 
-    def _target(self, node: cst.BaseExpression) -> None:
+    def target(node: cst.CSTNode) -> None:
         match node:
             case cst.Attribute(value=cst.Name(value="self"), attr=cst.Name(value=name)):
-                self.names.add(name)
+                names.add(name)
             case cst.Tuple(elements=elements) | cst.List(elements=elements):
                 for element in elements:
-                    self._target(element.value)
+                    target(element.value)
             case cst.Subscript(value=value):
-                self._target(value)
+                target(value)
             case _:
                 pass
 
-    def visit_AssignTarget(self, node: cst.AssignTarget) -> None:
-        self._target(node.target)
-
-    def visit_AnnAssign(self, node: cst.AnnAssign) -> None:
-        self._target(node.target)
-
-    def visit_AugAssign(self, node: cst.AugAssign) -> None:
-        self._target(node.target)
-
-    def visit_Call(self, node: cst.Call) -> None:
-        match node.func:
-            case cst.Attribute(value=value, attr=cst.Name(value=name)) if name in IN_PLACE_MOVES:
-                self._target(value)
+    for node in walk(method.body):
+        match node:
+            case cst.AssignTarget() | cst.AnnAssign() | cst.AugAssign() | cst.For() | cst.NamedExpr():
+                target(node.target)
+            case cst.Call(func=cst.Attribute(value=value, attr=cst.Name(value=name))) if (
+                name in IN_PLACE_MOVES
+            ):
+                target(value)
             case _:
                 pass
+    return names

@@ -73,7 +73,17 @@ def dotted(node: cst.CSTNode | None) -> str | None:
 # -- operands and their places
 
 
-_ATOMS = (cst.Name, cst.Attribute, cst.Call, cst.Subscript, cst.List, cst.Dict, cst.ListComp, cst.DictComp, cst.SimpleString)
+_ATOMS = (
+    cst.Name,
+    cst.Attribute,
+    cst.Call,
+    cst.Subscript,
+    cst.List,
+    cst.Dict,
+    cst.ListComp,
+    cst.DictComp,
+    cst.SimpleString,
+)
 
 
 def place_of(frame: Frame, node: cst.Arg | cst.BaseExpression, value: Value) -> Place:
@@ -197,7 +207,9 @@ def _is_moved_module(frame: Frame, value: Value) -> bool:
     return state.moved and state.kind == "module" and not state.moves_inputs
 
 
-def check_operands(frame: Frame, node: cst.CSTNode, operation: str, reference: Operand, other: Operand) -> None:
+def check_operands(
+    frame: Frame, node: cst.CSTNode, operation: str, reference: Operand, other: Operand
+) -> None:
     """Two operands of an operation: publish what follows when they are certainly on different devices.
 
     Where the tensor at fault was handed to a module's method, or together with a module, the fault is the caller's:
@@ -239,7 +251,10 @@ def check_index(frame: Frame, node: cst.CSTNode, receiver: Device, key: Device) 
     found = conflict(receiver, key, frame.env.path)
     if found is None or found.level == Level.NO or not isinstance(found.left, Cpu):
         return
-    if any(leaf.origin is not None and _is_consequence(frame, leaf.origin.root()) for leaf in (found.left, found.right)):
+    if any(
+        leaf.origin is not None and _is_consequence(frame, leaf.origin.root())
+        for leaf in (found.left, found.right)
+    ):
         return
     frame.analysis.publish(
         ("mixed", id(node), id(node)),
@@ -283,14 +298,19 @@ def report_at(frame: Frame, operand: Operand, found: Conflict) -> Report | None:
     if root is not None and _is_consequence(frame, root):
         return None
     moved = found.left.origin.root() if found.left.origin is not None else None
-    place, current, crossed = place_of(frame, operand.node, operand.value), frame, []
+    place, current = place_of(frame, operand.node, operand.value), frame
+    crossed: list[Frame] = []
     origin = found.right.origin
     while (
         origin is not None
         and origin.what == "argument"
         and origin.frame == current.uid
         and current.caller is not None
-        and not (moved is not None and moved.what == "moved" and moved.frame in {current.uid, *(f.uid for f in crossed)})
+        and not (
+            moved is not None
+            and moved.what == "moved"
+            and moved.frame in {current.uid, *(f.uid for f in crossed)}
+        )
     ):
         if root is not None:
             current.caller.faults.add((id(current.call), id(root.node)))
@@ -322,7 +342,9 @@ def _transfer(frame: Frame, origin: Origin | None) -> Transfer | None:
         return None
     match origin.node:
         case cst.Call(func=cst.Attribute(value=receiver, attr=cst.Name(value=method)), args=arguments):
-            given = next((a.value for a in arguments if a.keyword is None or a.keyword.value == "device"), None)
+            given = next(
+                (a.value for a in arguments if a.keyword is None or a.keyword.value == "device"), None
+            )
             return Transfer(origin.node, frame.analysis.text(receiver), given, method)
         case _:
             return None
@@ -353,7 +375,9 @@ def publish_model_call(
     moved_by = _transfer(frame, found.left.origin.root() if found.left.origin is not None else None)
     misplaced = isinstance(found.right, Accelerator) and isinstance(found.left, Accelerator)
     transfer = given_by if misplaced else None
-    unmoved = found.left.origin.root() if isinstance(found.left, Cpu) and found.left.origin is not None else None
+    unmoved = (
+        found.left.origin.root() if isinstance(found.left, Cpu) and found.left.origin is not None else None
+    )
     target = target_expression(report.frame, callee.device, other if report.frame is frame else None, callee)
     built = None
     if unmoved is not None and unmoved.what == "made":

@@ -185,7 +185,7 @@ def name_of_device(frame: Frame, device: Device, *, local: bool = False) -> str 
     found = [name for name, held in device_names(frame, local=local) if same_device(held, device)]
     if not found:
         return _attribute_path(frame, device)
-    return min(found, key=lambda name: (_PREFERRED.index(name) if name in _PREFERRED else len(_PREFERRED)))
+    return min(found, key=lambda name: _PREFERRED.index(name) if name in _PREFERRED else len(_PREFERRED))
 
 
 def _attribute_path(frame: Frame, device: Device) -> str | None:

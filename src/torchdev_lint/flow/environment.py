@@ -11,7 +11,9 @@ from torchdev_lint.flow.values import Object, State, Value, join
 
 def default_state(thing: Object) -> State:
     """What is assumed of a thing that nothing has been seen to happen to: it is where it is."""
-    return State("unknown", Symbol(("device", thing.key), f"{thing.text}.device" if thing.text else "", assumed=True))
+    return State(
+        "unknown", Symbol(("device", thing.key), f"{thing.text}.device" if thing.text else "", assumed=True)
+    )
 
 
 @dataclass(slots=True)
@@ -60,7 +62,11 @@ def _merge_states(guard: Formula | None, left: State, right: State) -> State:
     }
     return replace(
         left,
-        kind=left.kind if left.kind == right.kind else "module" if "module" in (left.kind, right.kind) else "unknown",
+        kind=left.kind
+        if left.kind == right.kind
+        else "module"
+        if "module" in (left.kind, right.kind)
+        else "unknown",
         device=choose(guard, left.device, right.device),
         attributes=attributes,
         registered=left.registered | right.registered,

@@ -7,7 +7,7 @@ from dataclasses import replace
 import libcst as cst
 
 from torchdev_lint.flow import literals, tensors, truths
-from torchdev_lint.flow.conditions import TRUE, conjunction, disjunction, negate
+from torchdev_lint.flow.conditions import TRUE, Formula, conjunction, disjunction, negate
 from torchdev_lint.flow.frame import Frame, expression
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, choose
 from torchdev_lint.flow.objects import get_attribute
@@ -151,7 +151,7 @@ def visit_IfExp(frame: Frame, node: cst.IfExp) -> Value:
     return _choice(test, then, otherwise)
 
 
-def _choice(test: truths.Formula, then: Value, otherwise: Value) -> Value:
+def _choice(test: Formula, then: Value, otherwise: Value) -> Value:
     """A conditional value; two devices (objects or strings) join to a device, so that they keep one identity."""
     from torchdev_lint.flow.device_values import as_device
 
@@ -246,7 +246,7 @@ def visit_Subscript(frame: Frame, node: cst.Subscript) -> Value:
         if isinstance(element.slice, cst.Index):
             with frame.quietly():
                 keys.append(frame.evaluate(element.slice.value))
-        else:
+        elif isinstance(element.slice, cst.Slice):
             for part in (element.slice.lower, element.slice.upper, element.slice.step):
                 if part is not None:
                     frame.evaluate(part)
@@ -293,7 +293,7 @@ def subscript(frame: Frame, node: cst.CSTNode, value: Value, keys: list[Value]) 
             return items[index]
         case Items(items), _ if isinstance(node, cst.Subscript) and _is_slice(node):
             return Many(element_of(value))
-        case (Items() | Many()), _:
+        case ((Items() | Many()), _):
             return value if isinstance(node, cst.Subscript) and _is_slice(node) else element_of(value)
         case Entries(), Literal(value=str(name)):
             return value.get(name)
@@ -305,14 +305,16 @@ def subscript(frame: Frame, node: cst.CSTNode, value: Value, keys: list[Value]) 
             held = frame.state(value).attributes.get(f"[{constant!r}]")
             if held is not None:
                 return held
-            return Object(("item", value.key, repr(constant)), f"{value.text}[{constant!r}]" if value.text else "")
+            return Object(
+                ("item", value.key, repr(constant)), f"{value.text}[{constant!r}]" if value.text else ""
+            )
         case Either(guard, then, otherwise), _:
             return join(guard, subscript(frame, node, then, keys), subscript(frame, node, otherwise, keys))
         case Object(), _ if frame.state(value).element != UNKNOWN:
             return frame.state(value).element
         case Object(), Object():
             return Object(("item", value.key, key.key), "")
-        case (Api() as api), _ if api.path.startswith("builtins."):
+        case ((Api() as api), _) if api.path.startswith("builtins."):
             return api
         case _:
             return UNKNOWN
@@ -338,7 +340,11 @@ def visit_Lambda(frame: Frame, node: cst.Lambda) -> Value:
 def visit_Comprehension(frame: Frame, node: cst.ListComp | cst.SetComp | cst.GeneratorExp) -> Value:
     results = [values[0] for values in _comprehension(frame, node.for_in, [node.elt])]
     source_known = len(results) > 1 and node.for_in.inner_for_in is None
-    return Items(tuple(results)) if source_known and not isinstance(node, cst.SetComp) else Many(join_all(results))
+    return (
+        Items(tuple(results))
+        if source_known and not isinstance(node, cst.SetComp)
+        else Many(join_all(results))
+    )
 
 
 @expression(cst.DictComp)
@@ -348,7 +354,9 @@ def visit_DictComp(frame: Frame, node: cst.DictComp) -> Value:
         if isinstance(key, Literal) and isinstance(key.value, str):
             result = result.updated(key.value, value)
         else:
-            result = replace(result, default=value if result.default == UNKNOWN else join(None, result.default, value))
+            result = replace(
+                result, default=value if result.default == UNKNOWN else join(None, result.default, value)
+            )
     return result
 
 
@@ -363,7 +371,9 @@ def rounds(frame: Frame, source: Value) -> list[Value]:
     return [iterate(frame, source)]
 
 
-def _comprehension(frame: Frame, for_in: cst.CompFor, elements: list[cst.BaseExpression]) -> list[list[Value]]:
+def _comprehension(
+    frame: Frame, for_in: cst.CompFor, elements: list[cst.BaseExpression]
+) -> list[list[Value]]:
     results: list[list[Value]] = []
     names, path = dict(frame.env.names), frame.env.path
     source = frame.evaluate(for_in.iter)

@@ -104,7 +104,11 @@ def _bind(child: Frame, function: Function, site: CallSite) -> dict[str, Value]:
     open_ended: Value | None = None
     if function.receiver is not None and "staticmethod" not in function.decorators:
         receiver = function.receiver
-        if "classmethod" in function.decorators and isinstance(receiver, Object) and function.owner is not None:
+        if (
+            "classmethod" in function.decorators
+            and isinstance(receiver, Object)
+            and function.owner is not None
+        ):
             receiver = Class(function.owner)
         positional.append(receiver)
     for argument in site.arguments:
@@ -117,7 +121,9 @@ def _bind(child: Frame, function: Function, site: CallSite) -> dict[str, Value]:
             if isinstance(argument.value, Entries):
                 origin = Origin(argument.node, "argument", origin_frame)
                 keywords |= {
-                    name: retag(value, origin) for name, value in argument.value.entries if name not in keywords
+                    name: retag(value, origin)
+                    for name, value in argument.value.entries
+                    if name not in keywords
                 }
                 if argument.value.default != UNKNOWN:
                     open_ended = argument.value.default

@@ -61,7 +61,11 @@ def settle_literals(analysis: Analysis) -> list[DeviceLiteral]:
     for uses in analysis.literals.values():
         called = [use for use in uses if use.inlined]
         decisive = called or uses
-        guarded = id(uses[0].node) in analysis.redeemed or all(use.guarded for use in decisive) or (bool(called) and all(u.guarded for u in uses if not u.inlined))
+        guarded = (
+            id(uses[0].node) in analysis.redeemed
+            or all(use.guarded for use in decisive)
+            or (bool(called) and all(u.guarded for u in uses if not u.inlined))
+        )
         shown = next((use for use in uses if not use.inlined), uses[0])
         settled.append(
             DeviceLiteral(

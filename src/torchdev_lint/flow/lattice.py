@@ -30,8 +30,9 @@ MAX_ATOMS = 7
 class Origin:
     """Why a value is where it is: the node that put it there, and what that node did.
 
-    `what` is one of `made`, `moved`, `loaded`, `argument`; `frame` is the activation in which it happened. An `argument` origin records that the value entered the
-    function activation `frame` through the argument `node` of its call; `inner` is the origin it had outside.
+    `what` is one of `made`, `moved`, `loaded`, `argument`; `frame` is the activation in which it happened. An
+    `argument` origin records that the value entered the activation `frame` through the argument `node` of its call;
+    `inner` is the origin it had outside.
     """
 
     node: Any
@@ -206,7 +207,11 @@ def _compare_leaves(left: Leaf, right: Leaf, assignment: dict[Atom, bool]) -> Le
         case Accelerator(), Cpu():
             return Level.CERTAIN
         case Accelerator(), Accelerator():
-            differ = left.type == right.type and None not in (left.index, right.index) and left.index != right.index
+            differ = (
+                left.type == right.type
+                and None not in (left.index, right.index)
+                and left.index != right.index
+            )
             return Level.CERTAIN if differ else Level.NO
         case Cpu(), Symbol():
             return _symbol_against_cpu(right, assignment)
@@ -223,7 +228,9 @@ def _machines(devices: Sequence[Device], relevant: Iterable[Atom]) -> list[str]:
     return ["cuda", *sorted(types - {"cuda", "any"})]
 
 
-def _assignments(relevant: Sequence[Atom], machine: str, path: Sequence[Formula]) -> Iterator[dict[Atom, bool]]:
+def _assignments(
+    relevant: Sequence[Atom], machine: str, path: Sequence[Formula]
+) -> Iterator[dict[Atom, bool]]:
     """Every assignment that a machine with accelerators of one type could see on this path."""
     fixed: dict[Atom, bool] = {}
     free: list[Atom] = []

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import libcst as cst
 
 from torchdev_lint.flow import device_values, truths
-from torchdev_lint.flow.conditions import Atom, Formula, atoms, negate, truth
+from torchdev_lint.flow.conditions import Atom, Constant, Formula, atoms, negate, truth
 from torchdev_lint.flow.events import DeviceLiteral
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import Accelerator, Choice, Symbol
@@ -58,7 +58,13 @@ def see_string(frame: Frame, node: cst.BaseExpression, text: str) -> None:
 
 
 def see(
-    frame: Frame, node: cst.BaseExpression, form: str, kind: str, index: int, text: str, call: cst.Call | None = None
+    frame: Frame,
+    node: cst.BaseExpression,
+    form: str,
+    kind: str,
+    index: int,
+    text: str,
+    call: cst.Call | None = None,
 ) -> None:
     """Record one evaluation of an accelerator literal with an index."""
     if frame.analysis.quiet:
@@ -164,7 +170,7 @@ def membership(frame: Frame, node: cst.CSTNode, left: Value, right: Value, *, ne
                 case Object():
                     formula = truths.device_is(frame, device_values.as_device(right), kind)
                 case Literal(value=str(text)):
-                    return truths.Constant((kind in text) != negated)
+                    return Constant((kind in text) != negated)
                 case _:
                     pass
     if formula is None:

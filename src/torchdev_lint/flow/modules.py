@@ -170,7 +170,9 @@ def _append(frame: Frame, thing: Object, site: CallSite) -> Value:
             added = frame.state(argument.value)
             if all(isinstance(leaf, Anywhere) for leaf in leaves(state.device)):
                 state = replace(state, device=added.device if added.kind == "module" else UNKNOWN_DEVICE)
-            elif added.device != state.device and not all(isinstance(leaf, Anywhere) for leaf in leaves(added.device)):
+            elif added.device != state.device and not all(
+                isinstance(leaf, Anywhere) for leaf in leaves(added.device)
+            ):
                 state = replace(state, device=UNKNOWN_DEVICE)
         else:
             state = replace(state, device=UNKNOWN_DEVICE)

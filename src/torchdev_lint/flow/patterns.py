@@ -61,7 +61,11 @@ def part_of(value: Value, index: int, count: int | None) -> Value:
     """The part that unpacking gives to the target at `index` (of `count`, None when there is a star)."""
     match value:
         case Items(items):
-            return items[index] if (count is None or len(items) == count) and index < len(items) else element_of(value)
+            return (
+                items[index]
+                if (count is None or len(items) == count) and index < len(items)
+                else element_of(value)
+            )
         case Object(key=key, text=text):
             return Object(("item", key, repr(index)), f"{text}[{index}]" if text else "")
         case Tensor(device=device):
@@ -90,7 +94,11 @@ def _assign_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
                 default = value if container.default == UNKNOWN else join(None, container.default, value)
                 assign(frame, target.value, replace(container, entries=merged, default=default))
         case Items(items):
-            if isinstance(key, Literal) and isinstance(key.value, int) and -len(items) <= key.value < len(items):
+            if (
+                isinstance(key, Literal)
+                and isinstance(key.value, int)
+                and -len(items) <= key.value < len(items)
+            ):
                 changed = list(items)
                 changed[key.value] = value
                 assign(frame, target.value, Items(tuple(changed)))

@@ -63,7 +63,11 @@ def visit_AnnAssign(frame: Frame, node: cst.AnnAssign) -> None:
 def visit_AugAssign(frame: Frame, node: cst.AugAssign) -> None:
     left, right = frame.evaluate(node.target), frame.evaluate(node.value)
     operation = cst.BinaryOperation(node.target, cst.Add(), node.value)
-    result: Value = left if isinstance(left, Tensor) and not left.scalar else binary_operation(frame, operation, left, right)
+    result: Value = (
+        left
+        if isinstance(left, Tensor) and not left.scalar
+        else binary_operation(frame, operation, left, right)
+    )
     if isinstance(result, Tensor) and result.scalar and not isinstance(right, Tensor):
         result = replace(result, scalar=False)
     assign(frame, node.target, result)
@@ -273,7 +277,11 @@ def _catches_device_errors(handler: cst.ExceptHandler | cst.ExceptStarHandler) -
     if handler.type is None:
         return True
     names: list[str] = []
-    types = [element.value for element in handler.type.elements] if isinstance(handler.type, cst.Tuple) else [handler.type]
+    types = (
+        [element.value for element in handler.type.elements]
+        if isinstance(handler.type, cst.Tuple)
+        else [handler.type]
+    )
     for node in types:
         match node:
             case cst.Name(value=name) | cst.Attribute(attr=cst.Name(value=name)):
@@ -370,7 +378,11 @@ def evaluate_defaults(frame: Frame, parameters: cst.Parameters) -> None:
 def visit_ClassDef(frame: Frame, node: cst.ClassDef) -> None:
     bases = tuple(frame.evaluate(base.value) for base in node.bases)
     model = ClassModel(node.name.value, node, frame, bases, decorators=decorator_names(node))
-    body = Frame(frame.analysis, Environment({}, frame.env.heap, frame.env.path, frame.env.default_device), parent=frame)
+    body = Frame(
+        frame.analysis,
+        Environment({}, frame.env.heap, frame.env.path, frame.env.default_device),
+        parent=frame,
+    )
     fields: list[str] = []
     for line in node.body.body:
         if isinstance(line, cst.FunctionDef):
@@ -380,9 +392,11 @@ def visit_ClassDef(frame: Frame, node: cst.ClassDef) -> None:
             model.methods[line.name.value] = line
             continue
         if isinstance(line, cst.SimpleStatementLine):
-            for part in line.body:
-                if isinstance(part, cst.AnnAssign) and isinstance(part.target, cst.Name):
-                    fields.append(part.target.value)
+            fields += [
+                part.target.value
+                for part in line.body
+                if isinstance(part, cst.AnnAssign) and isinstance(part.target, cst.Name)
+            ]
         body.execute([line])
     model.fields = tuple(fields)
     model.attributes = dict(body.env.names)

@@ -50,14 +50,18 @@ def tensor_device(frame: Frame, value: Value) -> Device | None:
         case Items(items) if items:
             found = [tensor_device(frame, item) for item in items]
             known = [device for device in found if device is not None]
-            return known[0] if len(known) == len(found) and all(device == known[0] for device in known) else None
+            return (
+                known[0] if len(known) == len(found) and all(device == known[0] for device in known) else None
+            )
         case Many(element):
             return tensor_device(frame, element)
         case _:
             return None
 
 
-def binary_operation(frame: Frame, node: cst.BinaryOperation | cst.Comparison, left: Value, right: Value) -> Value:
+def binary_operation(
+    frame: Frame, node: cst.BinaryOperation | cst.Comparison, left: Value, right: Value
+) -> Value:
     """The result of `left op right`, and the check that both are on one device."""
     if not isinstance(left, (Tensor, Either)) and not isinstance(right, (Tensor, Either)):
         return UNKNOWN
@@ -221,13 +225,17 @@ def call_method(frame: Frame, tensor: Tensor, name: str, site: CallSite) -> Valu
         return moved
     if name in ("items", "values", "keys") and (tensor.mapping or tensor.batch):
         part = Tensor(tensor.device)
-        return {"items": Many(Items((UNKNOWN, part))), "values": Many(part), "keys": UNKNOWN}[name]
+        if name == "keys":
+            return UNKNOWN
+        return Many(part) if name == "values" else Many(Items((UNKNOWN, part)))
     if name == "get" and (tensor.mapping or tensor.batch):
         return Tensor(tensor.device)
     if name in factories.NEW_METHODS:
         argument = device_keyword(frame, site)
         return Tensor(
-            tensor.device if argument is None else device_values.made_on(device_values.as_device(argument.value), site.node)
+            tensor.device
+            if argument is None
+            else device_values.made_on(device_values.as_device(argument.value), site.node)
         )
     if name == "type_as":
         other = site.get(0, "other")
@@ -241,7 +249,9 @@ def call_method(frame: Frame, tensor: Tensor, name: str, site: CallSite) -> Valu
         return tensor
     if name in tensor_methods.OPERAND_METHODS and site.receiver is not None:
         operands: list[tuple[Value, cst.BaseExpression]] = [(tensor, site.receiver)]
-        operands += [(argument.value, argument.node.value) for argument in site.arguments if not argument.star]
+        operands += [
+            (argument.value, argument.node.value) for argument in site.arguments if not argument.star
+        ]
         admits = name in tensor_methods.ADMITS_SCALAR_OPERAND
         combine(frame, site.node, name, operands, admits_scalar=admits)
     scalar = tensor.scalar
@@ -266,7 +276,9 @@ def _type(frame: Frame, tensor: Tensor, site: CallSite) -> Value:
         case Api(path=path) if path.startswith("torch.") and path.endswith("Tensor"):
             return Tensor(device_values.moved_to(frame, Cpu(), site.node))
         case Literal(value=str(text)):
-            return Tensor(device_values.moved_to(frame, Accelerator("cuda") if ".cuda." in text else Cpu(), site.node))
+            return Tensor(
+                device_values.moved_to(frame, Accelerator("cuda") if ".cuda." in text else Cpu(), site.node)
+            )
         case _:
             return Tensor(UNKNOWN_DEVICE)
 

@@ -124,8 +124,7 @@ def _copy(frame: Frame, site: CallSite) -> Value:
     value = site.positional()[0].value
     if not isinstance(value, Object):
         return value
-    copy = frame.fresh(site.node, frame.state(value), value.text)
-    return copy
+    return frame.fresh(site.node, frame.state(value), value.text)
 
 
 def _torch(frame: Frame, path: str, site: CallSite) -> Value | None:
@@ -185,7 +184,9 @@ def _device_functions(frame: Frame, path: str, site: CallSite) -> Value | None:
     if path == "torch.set_default_device":
         argument = site.get(0, "device")
         none = argument is None or argument.value == NONE
-        frame.env.default_device = CPU if none or argument is None else device_values.as_device(argument.value)
+        frame.env.default_device = (
+            CPU if none or argument is None else device_values.as_device(argument.value)
+        )
         return UNKNOWN
     if path == "torch.set_default_tensor_type":
         return _set_default_tensor_type(frame, site)
@@ -214,7 +215,9 @@ def _device(frame: Frame, site: CallSite) -> Value:
                 if isinstance(second.node.value, cst.Integer) and kind.value in devices.ACCELERATOR_TYPES:
                     from torchdev_lint.flow import literals
 
-                    literals.see(frame, site.node, "call", kind.value, index.value, f"{kind.value}:{index.value}")
+                    literals.see(
+                        frame, site.node, "call", kind.value, index.value, f"{kind.value}:{index.value}"
+                    )
                 return DeviceValue(device_values.literal_device(f"{kind.value}:{index.value}"))
             key = index.key if isinstance(index, Object) else ("node", id(site.node))
             if kind.value in devices.ACCELERATOR_TYPES:
@@ -289,7 +292,9 @@ def _legacy(frame: Frame, path: str, site: CallSite) -> Value:
 
 def _operation(frame: Frame, path: str, site: CallSite) -> Value | None:
     """A function of tensors: its operands must share a device, its result is there."""
-    if not path.startswith(functions.OPERATION_NAMESPACES) or path.startswith(("torch.distributed", "torch.cuda.")):
+    if not path.startswith(functions.OPERATION_NAMESPACES) or path.startswith(
+        ("torch.distributed", "torch.cuda.")
+    ):
         return None
     name = path.removeprefix("torch.nn.functional.").removeprefix("torch.")
     if name in functions.HOST_ONLY_RESULT:
@@ -297,7 +302,9 @@ def _operation(frame: Frame, path: str, site: CallSite) -> Value | None:
             value = site.positional()[0].value
             return Truth(truths.is_instance(frame, site.node, value, Api("torch.Tensor")))
         return UNKNOWN
-    if name in functions.NO_COMMON_DEVICE or "." in name and not path.startswith(functions.OPERATION_NAMESPACES[1:]):
+    if name in functions.NO_COMMON_DEVICE or (
+        "." in name and not path.startswith(functions.OPERATION_NAMESPACES[1:])
+    ):
         return None
     operands: list[tuple[Value, cst.BaseExpression]] = []
     for argument in site.arguments:
@@ -310,7 +317,19 @@ def _operation(frame: Frame, path: str, site: CallSite) -> Value | None:
     result = tensors.combine(frame, site.node, name, operands, admits_scalar=name in functions.ADMITS_SCALAR)
     if isinstance(result, Tensor):
         if name not in functions.ADMITS_SCALAR:
-            reduces = name in ("sum", "mean", "max", "min", "norm", "prod", "std", "var", "median", "argmax", "argmin")
+            reduces = name in (
+                "sum",
+                "mean",
+                "max",
+                "min",
+                "norm",
+                "prod",
+                "std",
+                "var",
+                "median",
+                "argmax",
+                "argmin",
+            )
             scalar = len(site.arguments) == 1 or None if reduces else result.scalar
             if name in ("cat", "concat", "stack", "matmul", "mm", "bmm", "unsqueeze", "reshape"):
                 scalar = False
@@ -372,7 +391,7 @@ def _item(frame: Frame, dataset: Object, site: CallSite, on_host: Tensor) -> Val
     getter = None if model is None else model.find("__getitem__") or model.find("__iter__")
     if model is None or getter is None:
         return UNKNOWN if model is not None and model.has_unseen_base() is False else on_host
-    given = call(frame, model.function(getter, getter.name.value, dataset), CallSite(getter))
+    given = call(frame, model.function(getter, getter.name.value, dataset), CallSite(site.node))
     if getter.name.value == "__iter__":
         given = element_of(given)
     return given if isinstance(given, (Tensor, Items, Entries)) else UNKNOWN
@@ -384,7 +403,11 @@ def _collated(frame: Frame, collate: Value, site: CallSite, dataset: Argument | 
     if not isinstance(collate, Function):
         return UNKNOWN
     batch: Value = Many(UNKNOWN)
-    if dataset is not None and isinstance(dataset.value, Object) and frame.state(dataset.value).model is not None:
+    if (
+        dataset is not None
+        and isinstance(dataset.value, Object)
+        and frame.state(dataset.value).model is not None
+    ):
         item = _item(frame, dataset.value, site, Tensor(CPU, batch=True))
         batch = Many(item)
     argument = Argument(batch, cst.Arg(cst.Name("batch")))
@@ -396,7 +419,9 @@ def _dataset(frame: Frame, path: str, site: CallSite) -> Value | None:
     name = path.rpartition(".")[2]
     values = [argument.value for argument in site.positional()]
     if name == "TensorDataset":
-        element: Value = Items(tuple(tensors_of(value) for value in values)) if not site.has_star() else UNKNOWN
+        element: Value = (
+            Items(tuple(tensors_of(value) for value in values)) if not site.has_star() else UNKNOWN
+        )
         return frame.fresh(site.node, State("instance", UNKNOWN_DEVICE, path, element=element), name)
     if name in ("Subset", "ConcatDataset") and values and isinstance(values[0], Object):
         return values[0]

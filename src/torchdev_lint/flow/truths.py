@@ -105,7 +105,12 @@ def equal_devices(frame: Frame, node: cst.CSTNode, left: Device, right: Device) 
             if typed is not None:
                 return typed
     found = conflict(left, right, frame.env.path)
-    if found is not None and found.level == Level.CERTAIN and not isinstance(left, Choice) and not isinstance(right, Choice):
+    if (
+        found is not None
+        and found.level == Level.CERTAIN
+        and not isinstance(left, Choice)
+        and not isinstance(right, Choice)
+    ):
         return FALSE
     return opaque(frame, node)
 
@@ -120,9 +125,7 @@ def equality(frame: Frame, node: cst.CSTNode, left: Value, right: Value) -> Form
                     return found
             case (DeviceValue(device=device), Literal(value=str(text))):
                 return equal_devices(frame, node, device, literal_device(text))
-            case (Object(key=key, text=text), Literal(value=str(kind))) if (
-                kind == "cpu" or kind.partition(":")[0] in ("cuda", "mps", "xpu")
-            ):
+            case (Object(text=text), Literal(value=str(kind))) if kind.partition(":")[0] in _TYPES:
                 return Atom("device-type", (as_key(one), kind.partition(":")[0]), text)
             case (Object(), Literal(value=constant)):
                 return Atom("opaque", ("equal", one.key, repr(constant)), f"{one.text} == {constant!r}")
@@ -180,18 +183,33 @@ def identity(frame: Frame, node: cst.CSTNode, left: Value, right: Value) -> Form
             return opaque(frame, node)
 
 
-_CONTAINERS = {"builtins.list", "builtins.tuple", "builtins.dict", "collections.abc.Mapping", "collections.Mapping"}
+_TYPES = frozenset({"cpu", "cuda", "mps", "xpu"})
+_CONTAINERS = {
+    "builtins.list",
+    "builtins.tuple",
+    "builtins.dict",
+    "collections.abc.Mapping",
+    "collections.Mapping",
+}
 
 
 def is_instance(frame: Frame, node: cst.CSTNode, value: Value, classes: Value) -> Formula:
     """The condition of `isinstance(value, classes)`."""
-    paths = [item.path for item in (classes.items if isinstance(classes, Items) else (classes,)) if isinstance(item, Api)]
+    paths = [
+        item.path
+        for item in (classes.items if isinstance(classes, Items) else (classes,))
+        if isinstance(item, Api)
+    ]
     if not paths:
         return opaque(frame, node)
     tensor = any(path in ("torch.Tensor", "torch.FloatTensor", "torch.LongTensor") for path in paths)
     match value:
         case Tensor(mapping=False, batch=False):
-            return Constant(tensor) if tensor or set(paths) <= _CONTAINERS | {"numpy.ndarray"} else opaque(frame, node)
+            return (
+                Constant(tensor)
+                if tensor or set(paths) <= _CONTAINERS | {"numpy.ndarray"}
+                else opaque(frame, node)
+            )
         case Items() | Many():
             return Constant(any(path in ("builtins.list", "builtins.tuple") for path in paths))
         case Entries():

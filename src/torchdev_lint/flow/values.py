@@ -27,7 +27,7 @@ class Unknown:
 class Literal:
     """A constant: None, a bool, a number, a string."""
 
-    value: None | bool | int | float | str
+    value: bool | int | float | str | None
     node: Any = field(default=None, compare=False)
     """The literal's node while the value is that literal itself (for messages and fixes), else None."""
 
@@ -36,9 +36,9 @@ class Literal:
 class Tensor:
     """A tensor, or an output of a module whose parts are tensors.
 
-    `scalar`: certainly 0-dimensional, certainly not, or (None) possibly. `parameter`: an `nn.Parameter`. `mapping`: a mapping of tensors that moves in
-    place (a tokenizer's BatchEncoding). `batch`: a tensor or a container of tensors, it is not known which (what a loader
-    yields).
+    `scalar`: certainly 0-dimensional, certainly not, or (None) possibly. `parameter`: an `nn.Parameter`. `mapping`: a
+    mapping of tensors that moves in place (a tokenizer's BatchEncoding). `batch`: a tensor or a container of tensors, it
+    is not known which (what a loader yields).
     """
 
     device: Device

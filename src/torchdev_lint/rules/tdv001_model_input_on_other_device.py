@@ -86,7 +86,9 @@ def _message(event: ModelCall) -> str:
     if event.against == "input":
         return f"{what} is on {event.given_device}, but `{event.callee}` gets another input on {event.model_device}"
     if isinstance(event.model, Cpu):
-        return f"the {kind} `{event.model_name}` is on the CPU, but its input {what} is on {event.given_device}"
+        return (
+            f"the {kind} `{event.model_name}` is on the CPU, but its input {what} is on {event.given_device}"
+        )
     where = f"the {kind} `{event.model_name}` is on {event.model_device}"
     if event.through and event.transfer is None:
         return f"{what} is on {event.given_device}, but {where}: `{event.through}` needs them on one device"
@@ -117,7 +119,9 @@ def _fix(event: ModelCall) -> NodeFix | None:
     place = event.place
     edits = _transfer(place, target)
     sure = not place.container and not place.unsure
-    return NodeFix(edits, Applicability.SAFE if sure else Applicability.UNSAFE, f"Move it with `.to({target})`")
+    return NodeFix(
+        edits, Applicability.SAFE if sure else Applicability.UNSAFE, f"Move it with `.to({target})`"
+    )
 
 
 def _transfer(place: Place, target: str) -> tuple[NodeEdit, ...]:

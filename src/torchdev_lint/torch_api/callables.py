@@ -11,5 +11,7 @@ STORES_OR_INSPECTS = re.compile(
 )
 """Callees named so need not run the model on the tensor at once, or move things themselves."""
 
-PASS_THROUGH = frozenset({"tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "tqdm.trange", "rich.progress.track"})
+PASS_THROUGH = frozenset(
+    {"tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "tqdm.trange", "rich.progress.track"}
+)
 """Iterate over their argument."""

@@ -42,7 +42,9 @@ DEVICE_COUNTS = {
 CURRENT_ACCELERATOR = frozenset({"torch.accelerator.current_accelerator"})
 """Calls that return the machine's accelerator as a device."""
 
-DEVICE_NAME = re.compile(r"(?i)(?:^|_)(?:device|dev|gpu|cuda|rank|devices?|gpu_?id|accelerator|placement)(?:$|_|\d)")
+DEVICE_NAME = re.compile(
+    r"(?i)(?:^|_)(?:device|dev|gpu|cuda|rank|devices?|gpu_?id|accelerator|placement)(?:$|_|\d)"
+)
 """Names whose value, handed to `.to()`, is taken to be a device rather than a dtype."""
 
 DTYPE_NAME = re.compile(r"(?i)(?:^|_)(?:dtype|dt|precision|half|float\d*|bfloat16|int\d*)(?:$|_)")

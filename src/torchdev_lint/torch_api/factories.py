@@ -19,7 +19,9 @@ FACTORIES = frozenset(
 )
 """Put their result on `device=`, without it on the default device (the CPU unless the program says otherwise)."""
 
-TAKES_DATA = frozenset({"torch.tensor", "torch.as_tensor", "torch.asarray", "torch.scalar_tensor", "torch.from_numpy"})
+TAKES_DATA = frozenset(
+    {"torch.tensor", "torch.as_tensor", "torch.asarray", "torch.scalar_tensor", "torch.from_numpy"}
+)
 """Factories whose first argument is data: a number literal makes a 0-dim tensor."""
 
 CONVERTERS = frozenset({"torch.as_tensor", "torch.asarray"})

@@ -9,7 +9,9 @@ RETURN_TENSORS = "return_tensors"
 RETURNS_ONE_TENSOR = frozenset({"encode", "apply_chat_template", "pad_sequence"})
 """Of those, the methods that return one tensor; the others return a mapping whose `.to()` works in place."""
 
-LEAVES_PROGRAM = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit", "os.abort", "exit", "quit"})
+LEAVES_PROGRAM = frozenset(
+    {"sys.exit", "os._exit", "builtins.exit", "builtins.quit", "os.abort", "exit", "quit"}
+)
 """Calls that do not return."""
 
 SIGNATURE_KEEPING_DECORATORS = frozenset(

@@ -6,7 +6,13 @@ and torch/nn/parallel/distributed.py (`_to_kwargs`).
 
 from __future__ import annotations
 
-MODULE_NAMESPACES = ("torch.nn.", "torchvision.models.", "torch.nn.modules.", "torchvision.ops.", "torchaudio.models.")
+MODULE_NAMESPACES = (
+    "torch.nn.",
+    "torchvision.models.",
+    "torch.nn.modules.",
+    "torchvision.ops.",
+    "torchaudio.models.",
+)
 """Classes (and model builders) below these are modules."""
 
 NOT_MODULES = (
@@ -58,7 +64,9 @@ WITHOUT_PARAMETERS = LOSSES | frozenset(
 )
 """Modules that hold no tensors: they work wherever their input is."""
 
-CONTAINERS = frozenset({"torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict", "torch.nn.ParameterList"})
+CONTAINERS = frozenset(
+    {"torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict", "torch.nn.ParameterList"}
+)
 """Modules made of the modules given to them."""
 
 MOVES_INPUTS = frozenset(
@@ -117,5 +125,10 @@ IN_PLACE_MOVES = frozenset("to cuda cpu xpu ipu mtia to_empty".split())
 LOADERS = frozenset({"torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"})
 """Iterating gives batches collated on the CPU, whatever `pin_memory` (torch/utils/data/_utils/collate.py)."""
 
-HOST_DATASET_NAMESPACES = ("torchvision.datasets.", "torchaudio.datasets.", "torchtext.datasets.", "datasets.")
+HOST_DATASET_NAMESPACES = (
+    "torchvision.datasets.",
+    "torchaudio.datasets.",
+    "torchtext.datasets.",
+    "datasets.",
+)
 """Datasets that yield CPU data."""

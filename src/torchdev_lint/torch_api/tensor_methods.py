@@ -22,7 +22,9 @@ HOST_METHODS = frozenset(
 IN_PLACE_SAME_RECEIVER = frozenset("requires_grad_ detach_ share_memory_ pin_memory".split())
 """Return the receiver where it is."""
 
-REDUCES_TO_SCALAR = frozenset("sum mean max min prod norm std var median argmax argmin all any nanmean nansum".split())
+REDUCES_TO_SCALAR = frozenset(
+    "sum mean max min prod norm std var median argmax argmin all any nanmean nansum".split()
+)
 """Called without arguments these give a 0-dim tensor."""
 
 CROSS_DEVICE_METHODS = frozenset("copy_ set_data".split())
