@@ -212,10 +212,9 @@ def _install_sparse_factories(patches: Patches) -> None:
 def _sparse(factory: Callable[..., Any]) -> Callable[..., Any]:
     def wrapper(*args: Any, device: Any = None, **kwargs: Any) -> Tensor:
         tensors = [value for value in (*args, *kwargs.values()) if isinstance(value, Tensor)]
-        if device is not None:
-            target = resolve(device)
-        else:
-            target = device_of(tensors[-1]) if tensors else default_device()  # the values' device
+        if device is None:
+            device = device_of(tensors[-1]) if tensors else default_device()  # where the values are
+        target = resolve(device)
         if target.type == "meta":
             return factory(*args, device=target, **kwargs)
         with user_factory(), torch._C.DisableTorchFunction():
