@@ -68,6 +68,8 @@ def call_builtin(frame: Frame, name: str, site: CallSite, call_value: Callable[.
         case "setattr" if values:
             forget_attributes(frame, first)
             return UNKNOWN
+        case "vars" if isinstance(first, Object):
+            return Object(("attr", first.key, "__dict__"))
         case "super":
             return _super(frame)
         case "str" if isinstance(first, (DeviceValue, Literal)):

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import libcst as cst
 
-from torchdev_lint.flow import builtin_functions, command_lines, conflicts, modules, tensors, torch_functions
+from torchdev_lint.flow import (
+    builtin_functions,
+    command_lines,
+    conflicts,
+    literals,
+    modules,
+    tensors,
+    torch_functions,
+)
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.classes import instantiate
 from torchdev_lint.flow.conditions import negate
 from torchdev_lint.flow.frame import Frame, expression
 from torchdev_lint.flow.functions import call, not_followed
-from torchdev_lint.flow.lattice import Cpu, Origin
-from torchdev_lint.flow.objects import get_attribute
+from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Cpu, Origin
+from torchdev_lint.flow.objects import forget_attributes, forget_device, get_attribute
 from torchdev_lint.flow.values import (
     UNKNOWN,
+    AnyOf,
     Api,
     Class,
+    DeviceType,
     DeviceValue,
     Either,
     Entries,
@@ -33,7 +43,7 @@ from torchdev_lint.flow.values import (
 )
 from torchdev_lint.torch_api import factories, tensor_methods
 from torchdev_lint.torch_api import modules as module_api
-from torchdev_lint.torch_api.libraries import NOT_DEVICE_USES
+from torchdev_lint.torch_api.libraries import MOVES_INPUTS_METHODS, NOT_DEVICE_USES
 
 
 @expression(cst.Call)
@@ -127,6 +137,8 @@ def _call_partial(
 def call_object(frame: Frame, thing: Object, site: CallSite) -> Value:
     """The result of calling an object: a module, a callable instance, or something unknown."""
     state = frame.state(thing)
+    if "forward" in state.attributes and state.kind == "module":
+        return call_value(frame, state.attributes["forward"], site)
     if state.model is not None:
         for name in ("__call__", "forward"):
             method = state.model.find(name)
@@ -164,6 +176,12 @@ def call_attribute(frame: Frame, receiver: Value, name: str, site: CallSite) -> 
             return UNKNOWN
         case Items() | Many() | Entries() | Literal():
             return builtin_functions.call_container_method(frame, receiver, name, site)
+        case AnyOf(things=things):
+            for thing in things:
+                forget_device(frame, thing, even_moved=name in module_api.IN_PLACE_MOVES)
+            return not_followed(frame, site)
+        case DeviceValue() | DeviceType() if name == "startswith" and site.positional():
+            return literals.starts_with(frame, receiver, site)
         case Either(guard, then, otherwise):
             with frame.assuming(guard):
                 left = call_attribute(frame, then, name, site)
@@ -192,6 +210,15 @@ def call_base_method(frame: Frame, thing: Object, name: str, site: CallSite) -> 
 def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -> Value:
     """The result of a method of an object."""
     state = frame.state(thing)
+    if thing.key[0] == "attr" and thing.key[2] == "__dict__":
+        forget_attributes(frame, Object(thing.key[1]))
+        return UNKNOWN
+    if name == "startswith" and site.positional():
+        return literals.starts_with(frame, thing, site)
+    if name == "enter_context" and any(
+        isinstance(argument.value, DeviceValue) for argument in site.arguments
+    ):
+        frame.env.default_device = UNKNOWN_DEVICE
     if name in state.attributes:
         return call_value(frame, state.attributes[name], site)
     if state.model is not None:
@@ -211,6 +238,8 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
     tokenized = torch_functions.tokenizer_result(site, name)
     if tokenized is not None:
         return tokenized
+    if any(state.api.startswith(where) and name in names for where, names in MOVES_INPUTS_METHODS.items()):
+        return frame.result_of(site.node)
     if name in module_api.MODEL_METHODS and (state.kind == "module" or state.moved):
         return modules.call_module(frame, thing, site)
     if state.kind == "module" and state.model is None and name[:1].islower():

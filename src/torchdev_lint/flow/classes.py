@@ -12,7 +12,7 @@ from torchdev_lint.flow.environment import Environment
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.functions import bind_symbolically, call, can_follow, run_body
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Anywhere, Device, Symbol, leaves
-from torchdev_lint.flow.objects import move
+from torchdev_lint.flow.objects import escape, move
 from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import (
     UNKNOWN,
@@ -63,9 +63,11 @@ class ClassModel:
     @property
     def is_module(self) -> bool:
         """Whether the class derives from nn.Module, as far as the file shows."""
-        return any(
-            isinstance(base, Api) and base.path.startswith(MODULE_BASES) for base in self.bases
-        ) or any(base.is_module for base in self.bases_in_file())
+        if any(isinstance(base, Api) and base.path.startswith(MODULE_BASES) for base in self.bases):
+            return True
+        if any(base.is_module for base in self.bases_in_file()):
+            return True
+        return self.has_unseen_base() and self.find("forward") is not None
 
     @property
     def is_record(self) -> bool:
@@ -227,13 +229,17 @@ def symbolic_self(model: ClassModel) -> tuple[Object, Environment]:
         if isinstance(kept, Object) and frame_kind(scratch, kept) == "module":
             attributes[name] = Object(("attr", thing.key, name), f"self.{name}")
     scratch.set_state(thing, replace(state, attributes=attributes))
-    if kind == "module" and not state.moved:
+    if kind != "module":
+        # whoever holds the instance may have moved what it holds
+        for held in attributes.values():
+            escape(scratch, held)
+    elif not state.moved:
         move(scratch, thing, start)
         scratch.set_state(thing, replace(scratch.state(thing), moved=False, device=start))
         for name in scratch.state(thing).registered:
-            held = attributes.get(name)
-            if isinstance(held, Object):
-                scratch.set_state(held, replace(scratch.state(held), moved=False))
+            registered = attributes.get(name)
+            if isinstance(registered, Object):
+                scratch.set_state(registered, replace(scratch.state(registered), moved=False))
     model.symbolic = (thing, scratch.env)
     return model.symbolic
 

@@ -6,8 +6,9 @@ function through an argument, that is the argument of the call, however many cal
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import libcst as cst
 
@@ -56,6 +57,14 @@ class Report:
         """The function that the reported argument is given to; empty when none was left."""
         function = self.crossed[-1].function if self.crossed else None
         return "" if function is None else function.name
+
+    def module(self) -> Object | None:
+        """The outermost module that was entered on the way down to the conflict."""
+        for crossed in self.crossed[::-1]:
+            receiver = None if crossed.function is None else crossed.function.receiver
+            if isinstance(receiver, Object) and crossed.state(receiver).kind == "module":
+                return receiver
+        return None
 
 
 def dotted(node: cst.CSTNode | None) -> str | None:
@@ -157,6 +166,7 @@ def check_model_call(frame: Frame, site: CallSite, callee: Callee) -> None:
     inputs = [
         operand
         for argument in site.arguments
+        if not _may_be_lengths(frame, argument, callee)
         for operand in operands_of(frame, argument)
         if not is_scalar(operand.value)
     ]
@@ -178,6 +188,17 @@ def check_model_call(frame: Frame, site: CallSite, callee: Callee) -> None:
                     beside = Callee(callee.text, other.device, None, is_loss=callee.is_loss)
                     publish_model_call(frame, site.node, report, beside, found, "input", other)
                 break
+
+
+_LENGTHS = re.compile(r"(?i)(?:^|_)(?:len|lens|lengths?|seq_?lens?|sizes?|num|n)(?:$|_)|lengths?$")
+
+
+def _may_be_lengths(frame: Frame, argument: Argument, callee: Callee) -> bool:
+    """Whether a module whose `forward` is not known may want this argument on the CPU: `pack_padded_sequence` does."""
+    if callee.thing is None or frame.state(callee.thing).api.startswith("torch.nn."):
+        return False
+    name = argument.keyword or (dotted(argument.node.value) or "").rpartition(".")[2]
+    return _LENGTHS.search(name) is not None
 
 
 def check_handed_together(frame: Frame, site: CallSite, callee: str) -> None:
@@ -209,28 +230,40 @@ def _is_moved_module(frame: Frame, value: Value) -> bool:
 
 def check_operands(
     frame: Frame, node: cst.CSTNode, operation: str, reference: Operand, other: Operand
-) -> None:
+) -> Device | None:
     """Two operands of an operation: publish what follows when they are certainly on different devices.
 
     Where the tensor at fault was handed to a module's method, or together with a module, the fault is the caller's:
-    a model was given an input that is elsewhere. Else it is a mixed operation.
+    a model was given an input that is elsewhere. Else it is a mixed operation. Returns where the operation would take
+    place if the fault were mended; None when there is none.
     """
     found = conflict(reference.device, other.device, frame.env.path)
     if found is None or found.level == Level.NO:
-        return
+        return None
     at_fault, beside = other, reference
     if not isinstance(found.right, Cpu):
         at_fault, beside = reference, other
         found = Conflict(found.level, found.right, found.left)
     report = report_at(frame, at_fault, found)
     if report is None:
-        return
+        return beside.device
     if found.level == Level.CERTAIN:
         for crossed in report.crossed:
             module = _module_of_activation(crossed, found.right)
             if module is not None:
                 publish_model_call(frame, node, report, module[0], module[1], "model")
-                return
+                return beside.device
+    _publish_mixed(frame, node, operation, report, found, beside)
+    return beside.device
+
+
+def _publish_mixed(
+    frame: Frame, node: cst.CSTNode, operation: str, report: Report, found: Conflict, beside: Operand
+) -> None:
+    other: Operand | None = None if report.crossed else beside
+    target = target_expression(report.frame, beside.device, other)
+    given_by = _transfer(frame, found.right.origin.root() if found.right.origin is not None else None)
+    moved_by = _transfer(frame, found.left.origin.root() if found.left.origin is not None else None)
     frame.analysis.publish(
         ("mixed", id(node), id(report.place.node)),
         MixedOperation(
@@ -240,22 +273,36 @@ def check_operands(
             right=found.right,
             place=report.place,
             certain=found.level == Level.CERTAIN,
-            target=target_expression(report.frame, beside.device),
+            left_device=_called(found.left, moved_by),
+            right_device=_called(found.right, given_by),
+            other="" if other is None else frame.analysis.text(other.node),
+            target=target,
             through=report.through,
+            factory=_factory(report, found.right, target),
         ),
     )
 
 
-def check_index(frame: Frame, node: cst.CSTNode, receiver: Device, key: Device) -> None:
+def _factory(report: Report, fault: Leaf, target: str | None) -> cst.Call | None:
+    """The factory call that made the operand at fault, if `device=target` may be written there."""
+    origin = fault.origin
+    if origin is None or origin.what != "made" or origin.frame != report.frame.uid or target is None:
+        return None
+    if not isinstance(origin.node, cst.Call) or not origin.node.args:
+        return None
+    return origin.node if report.frame.bound_before(target, origin) else None
+
+
+def check_index(frame: Frame, node: cst.CSTNode, receiver: Device, key: Device) -> bool:
     """Publish a `MixedOperation` when a CPU tensor is indexed by an accelerator's tensor (the reverse is legal)."""
     found = conflict(receiver, key, frame.env.path)
     if found is None or found.level == Level.NO or not isinstance(found.left, Cpu):
-        return
+        return False
     if any(
         leaf.origin is not None and _is_consequence(frame, leaf.origin.root())
         for leaf in (found.left, found.right)
     ):
-        return
+        return True
     frame.analysis.publish(
         ("mixed", id(node), id(node)),
         MixedOperation(
@@ -265,8 +312,11 @@ def check_index(frame: Frame, node: cst.CSTNode, receiver: Device, key: Device) 
             right=found.right,
             place=Place(node, node, frame.analysis.text(node)),
             certain=found.level == Level.CERTAIN,
+            left_device=describe(found.left),
+            right_device=describe(found.right),
         ),
     )
+    return True
 
 
 def _module_of_activation(frame: Frame, fault: Leaf) -> tuple[Callee, Conflict] | None:
@@ -378,6 +428,7 @@ def publish_model_call(
     unmoved = (
         found.left.origin.root() if isinstance(found.left, Cpu) and found.left.origin is not None else None
     )
+    callee = replace(callee, thing=report.module() or callee.thing)
     target = target_expression(report.frame, callee.device, other if report.frame is frame else None, callee)
     built = None
     if unmoved is not None and unmoved.what == "made":

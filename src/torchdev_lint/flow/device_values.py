@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import libcst as cst
@@ -18,7 +19,6 @@ from torchdev_lint.flow.lattice import (
     Origin,
     Symbol,
     choose,
-    explicit,
     leaves,
     with_origin,
 )
@@ -64,13 +64,26 @@ def as_device(value: Value) -> Device:
         case Literal(value=int(index)):
             return Accelerator("cuda", index)
         case Object(key=key, text=text):
-            return Symbol(device_key(key), text)
+            return Symbol(device_key(key), text, assumed=_is_anothers(key, text))
         case DeviceType(device=device):
             return _without_index(device)
         case Either(guard, then, otherwise):
             return choose(guard, as_device(then), as_device(otherwise))
         case _:
             return UNKNOWN_DEVICE
+
+
+_CONFIGURATION = re.compile(
+    r"(?i)(?:^|[._])(?:self|cls|args?|opts?|options|cfg|conf|config|configuration|hparams?|hp|params|settings|flags|context|ctx|"
+    r"trainer|agent|runner|experiment|env|estimator|state)\Z"
+)
+
+
+def _is_anothers(key: Key, text: str) -> bool:
+    """Whether `text` is the device *of another thing* (`x.device`) rather than one that a configuration names."""
+    if key[0] != "attr" or key[2] != "device":
+        return False
+    return _CONFIGURATION.search(text.removesuffix(".device")) is None
 
 
 def _without_index(device: Device) -> Device:
@@ -132,12 +145,13 @@ def may_be_host(device: Device) -> bool:
 
 def moved_to(frame: Frame, device: Device, node: cst.CSTNode) -> Device:
     """The device as the target of the transfer `node`, executed in this activation."""
-    return with_origin(explicit(device), Origin(node, "moved", frame.uid))
+    return with_origin(device, Origin(node, "moved", frame.uid))
 
 
-def made_on(device: Device, node: cst.CSTNode, *, following: bool = False) -> Device:
+def made_on(frame: Frame, device: Device, node: cst.CSTNode, *, following: bool = False) -> Device:
     """The device as the place where `node` makes something; with `following`, where the device came from is kept."""
-    return with_origin(device, Origin(node, "made"), wrap=following)
+    origin = Origin(node, "made", frame.uid, step=frame.analysis.budget)
+    return with_origin(device, origin, wrap=following)
 
 
 def built_on(frame: Frame, device: Device, node: cst.CSTNode) -> Device:

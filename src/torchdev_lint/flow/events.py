@@ -71,7 +71,13 @@ class ModelCall:
 
 @dataclass(frozen=True, slots=True)
 class MixedOperation:
-    """Operands of one operation are on different devices."""
+    """Operands of one operation are on different devices.
+
+    `right` is where the operand at fault is, at `place`; `left` where the other one is, known as `other`. `certain`: on
+    every machine with an accelerator; else only once the parameter or module that the other follows is moved.
+    `factory` is the call that made the operand at fault, when that happened in this very activation and
+    `device=target` can be written there.
+    """
 
     node: Any
     operation: str
@@ -79,8 +85,23 @@ class MixedOperation:
     right: Leaf
     place: Place
     certain: bool
+    left_device: str = ""
+    right_device: str = ""
+    other: str = ""
     target: str | None = None
     through: str = ""
+    factory: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class DiscardedTransfer:
+    """`x.to(device)` of a tensor as a statement: the copy is thrown away. `device` is what to call the target."""
+
+    node: Any
+    receiver: Any
+    receiver_text: str
+    device: str
+    assignable: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,4 +126,4 @@ class DeviceLiteral:
     parenthesize: bool = False
 
 
-Event: TypeAlias = ModelCall | MixedOperation | DeviceLiteral
+Event: TypeAlias = ModelCall | MixedOperation | DiscardedTransfer | DeviceLiteral

@@ -232,7 +232,9 @@ def visit_Comparison(frame: Frame, node: cst.Comparison) -> Value:
         formula = truths.equality(frame, node, left, right)
         return Truth(formula if isinstance(operator, cst.Equal) else negate(formula))
     counted = literals.device_count(operator, left, right)
-    return Truth(counted if counted is not None else truths.opaque(frame, node))
+    return Truth(
+        counted if counted is not None else truths.compare_numbers(frame, node, operator, left, right)
+    )
 
 
 @expression(cst.Subscript)
@@ -368,6 +370,8 @@ def rounds(frame: Frame, source: Value) -> list[Value]:
     """What the target of a loop is bound to, iteration by iteration: each known item, or one that stands for all."""
     if isinstance(source, Items) and 0 < len(source.items) <= MAX_UNROLLED:
         return list(source.items)
+    if isinstance(source, Entries) and source.default == UNKNOWN and 0 < len(source.entries) <= MAX_UNROLLED:
+        return [Literal(key) for key, _ in source.entries]
     return [iterate(frame, source)]
 
 

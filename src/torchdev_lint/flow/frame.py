@@ -78,6 +78,8 @@ class Analysis:
     frames: int = 0
     quiet: int = 0
     """While positive, device literals are mere text: compared, printed, used as keys."""
+    sets_default_device: bool = False
+    """Whether a function of the file sets the default device: a context manager may do it."""
     redeemed: set[int] = field(default_factory=set)
     """Literals (by node) that are replaced where their device is absent."""
     muted: int = 0
@@ -136,6 +138,7 @@ class Frame:
         self.globals: set[str] = set()
         self.nonlocals: set[str] = set()
         self.bound: dict[str, int] = {}
+        self.entered = analysis.budget + 1
         self.faults: set[tuple[int, int]] = set()
         """(call, origin) of the tensors already found at fault inside a call made here."""
 
@@ -228,15 +231,14 @@ class Frame:
         frame.bound[name] = self.analysis.budget
 
     def bound_before(self, text: str, origin: Origin) -> bool:
-        """Whether the name that `text` begins with held its present value when `origin` happened."""
+        """Whether the name that `text` begins with already held its present value when `origin` happened here."""
+        if origin.frame != self.uid:
+            return False
         name = text.partition(".")[0]
-        frame: Frame | None = self
-        while frame is not None:
-            if name in frame.env.names:
-                # the budget counts down
-                return frame.uid == origin.frame and frame.bound.get(name, 1 << 60) > origin.step > 0
-            frame = frame.parent
-        return False
+        if name in self.env.names:
+            # the budget counts down
+            return self.bound.get(name, self.entered) > origin.step > 0
+        return any(name == visible for visible, _ in self.visible_names())
 
     def visible_names(self) -> Iterator[tuple[str, Value]]:
         """Names that code standing here may use, innermost scope first."""

@@ -9,7 +9,7 @@ from torchdev_lint.flow.conditions import Key
 from torchdev_lint.flow.environment import Environment
 from torchdev_lint.flow.frame import MAX_CALL_DEPTH, Frame
 from torchdev_lint.flow.lattice import Origin
-from torchdev_lint.flow.objects import forget_device
+from torchdev_lint.flow.objects import escape
 from torchdev_lint.flow.values import (
     UNKNOWN,
     Class,
@@ -52,8 +52,7 @@ def can_follow(frame: Frame, function: Function) -> bool:
 def not_followed(frame: Frame, site: CallSite, text: str = "") -> Value:
     """The result of a call whose body is not read; modules given to it may have been moved."""
     for argument in site.arguments:
-        if isinstance(argument.value, Object):
-            forget_device(frame, argument.value)
+        escape(frame, argument.value)
     return frame.result_of(site.node, text)
 
 

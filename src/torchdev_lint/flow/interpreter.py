@@ -10,7 +10,10 @@ from torchdev_lint.flow.environment import Environment
 from torchdev_lint.flow.events import DeviceLiteral, Event
 from torchdev_lint.flow.frame import Analysis, Frame, Options
 from torchdev_lint.flow.functions import bind_symbolically, run_body
+from torchdev_lint.flow.lattice import CPU, UNKNOWN_DEVICE
+from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import Function
+from torchdev_lint.torch_api.devices import DEVICE_NAME
 
 __all__ = ["calls", "expressions", "read_module", "statements"]
 
@@ -21,7 +24,7 @@ def read_module(module: cst.Module, options: Options) -> list[Event]:
     The module's statements run first, with the file's own functions followed into at each call. Then every function and
     method runs on its own, with parameters that may hold anything: what fails there fails for every caller.
     """
-    analysis = Analysis(module, options)
+    analysis = Analysis(module, options, sets_default_device=_sets_default_device(module))
     frame = Frame(analysis, Environment())
     frame.execute(module.body)
     frame.alive = True
@@ -34,12 +37,25 @@ def read_module(module: cst.Module, options: Options) -> list[Event]:
     return [*analysis.events.values(), *settle_literals(analysis)]
 
 
+def _sets_default_device(module: cst.Module) -> bool:
+    """Whether a function or class of the file sets the default device."""
+    for statement in module.body:
+        if isinstance(statement, (cst.FunctionDef, cst.ClassDef)):
+            for node in walk(statement):
+                if isinstance(node, cst.Name) and node.value in (
+                    "set_default_device",
+                    "set_default_tensor_type",
+                ):
+                    return True
+    return False
+
+
 def read_alone(analysis: Analysis, function: Function) -> None:
     """Run a function with symbolic parameters."""
     definition = function.frame
     env = Environment({}, dict(definition.env.heap), (), definition.env.default_device)
     if definition.parent is None:
-        env.default_device = Environment().default_device
+        env.default_device = CPU
     if function.owner is not None:
         receiver, env_of_self = symbolic_self(function.owner)
         if function.name == "__init__":
@@ -49,6 +65,8 @@ def read_alone(analysis: Analysis, function: Function) -> None:
         function = Function(
             function.node, function.name, definition, receiver, function.owner, function.decorators
         )
+    if any(DEVICE_NAME.search(decorator) for decorator in function.decorators):
+        env.default_device = UNKNOWN_DEVICE  # `@torch.device(...)`
     child = Frame(analysis, env, parent=definition, function=function)
     child.env.names = bind_symbolically(function)
     analysis.budget = max(analysis.budget, 2_000)

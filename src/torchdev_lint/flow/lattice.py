@@ -84,8 +84,8 @@ class Accelerator:
 class Symbol:
     """Whatever a name holds: a parameter `device`, `args.device`, the device of another value.
 
-    `assumed` says that nothing was moved there by the program read so far (a parameter's own device): such a device may
-    well be the CPU.
+    `assumed` says that the program names no device here, only "where that other thing is" (a parameter's own device,
+    `x.device`): such a device may well be the CPU.
     """
 
     key: Key
@@ -153,13 +153,6 @@ def with_origin(device: Device, origin: Origin | None, *, wrap: bool = False) ->
     if wrap and origin is not None:
         return replace(device, origin=replace(origin, inner=device.origin))
     return replace(device, origin=origin)
-
-
-def explicit(device: Device) -> Device:
-    """The same device as the target of a transfer that the program wrote down: no longer merely assumed."""
-    if isinstance(device, Choice):
-        return Choice(device.guard, explicit(device.then), explicit(device.otherwise))
-    return replace(device, assumed=False) if isinstance(device, Symbol) else device
 
 
 class Level(IntEnum):
@@ -239,6 +232,8 @@ def _assignments(
             fixed[atom] = atom.key[0] in (machine, "any")
         elif atom.kind == "count" and atom.key[0] not in (machine, "any"):
             fixed[atom] = False
+        elif atom.kind == "count" and atom.key[1] <= 0:
+            fixed[atom] = True
         else:
             free.append(atom)
     for values in itertools.product((True, False), repeat=len(free)):
@@ -259,9 +254,9 @@ def _possible_here(leaf: Leaf, machine: str) -> bool:
 def conflict(left: Device, right: Device, path: Sequence[Formula] = ()) -> Conflict | None:
     """Whether two devices certainly differ in some run that reaches this point with an accelerator at hand.
 
-    `path` are the conditions known to hold here. Conditions that only one side depends on may be chosen freely; when
-    each side depends on conditions that the other does not know, they may be linked in ways not seen, and only a
-    difference under *every* assignment counts.
+    `path` are the conditions known to hold here. What the side at fault (the one on the CPU) depends on must be known to
+    the other side too: a tensor that is moved under a condition of its own was most likely moved whenever it matters, so
+    that only a difference under *every* assignment counts.
     """
     left_atoms, right_atoms = device_atoms(left), device_atoms(right)
     relevant = set(left_atoms | right_atoms)
@@ -280,10 +275,10 @@ def conflict(left: Device, right: Device, path: Sequence[Formula] = ()) -> Confl
             return None
     free_left = {atom for atom in left_atoms if atom.kind == "opaque"}
     free_right = {atom for atom in right_atoms if atom.kind == "opaque"}
-    linked = free_left <= free_right or free_right <= free_left
     ordered = sorted(relevant, key=lambda atom: (atom.kind, repr(atom.key)))
     best: Conflict | None = None
     doubted: set[str] = set()
+    differs_everywhere = True
     for machine in _machines((left, right), relevant):
         for assignment in _assignments(ordered, machine, facts_here):
             here, there = _settle(left, assignment), _settle(right, assignment)
@@ -297,15 +292,17 @@ def conflict(left: Device, right: Device, path: Sequence[Formula] = ()) -> Confl
             ):
                 # the side that is the CPU here is an accelerator under other conditions: the symbol may follow them too
                 level = Level.NO
-            if level == Level.NO and not linked:
-                return None
+            differs_everywhere = differs_everywhere and level != Level.NO
             if level > (best.level if best else Level.NO):
                 best = Conflict(level, here, there)
     if best is None:
         return None
     # a tensor on the CPU in one case and who knows where in another: the other case may be the only one that counts
-    at_fault = "left" if isinstance(best.left, Cpu) and not isinstance(best.right, Cpu) else "right"
-    return None if at_fault in doubted else best
+    left_at_fault = isinstance(best.left, Cpu) and not isinstance(best.right, Cpu)
+    if ("left" if left_at_fault else "right") in doubted:
+        return None
+    known = free_left <= free_right if left_at_fault else free_right <= free_left
+    return best if known or differs_everywhere else None
 
 
 def describe(device: Device) -> str:

@@ -8,16 +8,20 @@ from collections.abc import Sequence
 import libcst as cst
 
 from torchdev_lint.flow import device_values, truths
-from torchdev_lint.flow.conditions import Atom, Constant, Formula, atoms, negate, truth
+from torchdev_lint.flow.callsites import CallSite
+from torchdev_lint.flow.conditions import Atom, Constant, Formula, atoms, disjunction, negate, truth
 from torchdev_lint.flow.events import DeviceLiteral
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import Accelerator, Choice, Symbol
 from torchdev_lint.flow.values import (
     UNKNOWN,
     Api,
+    DeviceType,
     DeviceValue,
+    Items,
     Literal,
     Object,
+    Truth,
     Value,
 )
 from torchdev_lint.torch_api import devices as api
@@ -161,11 +165,14 @@ def formatted_device(frame: Frame, node: cst.FormattedString, known: str) -> Val
 def membership(frame: Frame, node: cst.CSTNode, left: Value, right: Value, *, negated: bool) -> Formula:
     """The condition of `left in right`: `"cuda" in str(device)` tests the device's type."""
     formula: Formula | None = None
+    if isinstance(right, Items) and isinstance(left, (DeviceValue, DeviceType, Object)):
+        tests = [truths.equality(frame, node, left, item) for item in right.items]
+        return negate(disjunction(*tests)) if negated else disjunction(*tests)
     if isinstance(left, Literal) and isinstance(left.value, str):
         kind = left.value.partition(":")[0]
         if kind in api.ACCELERATOR_TYPES or kind == "cpu":
             match right:
-                case DeviceValue(device=device):
+                case DeviceValue(device=device) | DeviceType(device=device):
                     formula = truths.device_is(frame, device, kind)
                 case Object():
                     formula = truths.device_is(frame, device_values.as_device(right), kind)
@@ -176,6 +183,17 @@ def membership(frame: Frame, node: cst.CSTNode, left: Value, right: Value, *, ne
     if formula is None:
         formula = truths.opaque(frame, node)
     return negate(formula) if negated else formula
+
+
+def starts_with(frame: Frame, receiver: Value, site: CallSite) -> Value:
+    """`str(device).startswith("cuda")`: a test of the device's type."""
+    prefix = site.positional()[0].value
+    if isinstance(prefix, Literal) and isinstance(prefix.value, str):
+        kind = prefix.value.partition(":")[0]
+        formula = truths.device_is(frame, device_values.as_device(receiver), kind)
+        if (kind in api.ACCELERATOR_TYPES or kind == "cpu") and formula is not None:
+            return Truth(formula)
+    return Truth(truths.opaque(frame, site.node))
 
 
 def device_count(operator: cst.BaseCompOp, left: Value, right: Value) -> Formula | None:

@@ -11,7 +11,7 @@ from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.conflicts import Callee, check_model_call
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Anywhere, Device, leaves
-from torchdev_lint.flow.objects import move, moves_with_owner
+from torchdev_lint.flow.objects import forget_device, move, moves_with_owner
 from torchdev_lint.flow.values import (
     NONE,
     UNKNOWN,
@@ -108,7 +108,8 @@ def call_module(frame: Frame, thing: Object, site: CallSite) -> Value:
         callee = Callee(site.callee, state.device, thing, is_loss=is_loss)
         check_model_call(frame, site, callee)
     if not all(isinstance(leaf, Anywhere) for leaf in leaves(state.device)):
-        return Tensor(state.device, scalar=is_loss or False)
+        # what a module of unknown class returns may be a container of tensors
+        return Tensor(state.device, scalar=is_loss or False, batch=not state.api.startswith("torch.nn."))
     for argument in site.arguments:
         device = tensors.tensor_device(frame, argument.value)
         if device is not None:
@@ -136,7 +137,14 @@ def call_module_method(frame: Frame, thing: Object, name: str, site: CallSite) -
             return Many(UNKNOWN)
         case "named_children" | "named_modules":
             return Many(UNKNOWN)
-        case "load_state_dict" | "zero_grad":
+        case "apply" | "_apply":
+            forget_device(frame, thing, even_moved=False)
+            return thing
+        case "load_state_dict":
+            if site.keyword("assign") is not None:
+                forget_device(frame, thing)
+            return UNKNOWN
+        case "zero_grad":
             return UNKNOWN
         case "get_parameter" | "get_buffer":
             return Tensor(state.device)
@@ -195,7 +203,8 @@ def transfer(frame: Frame, thing: Object, name: str, site: CallSite) -> Value:
         return thing
     device = device_values.moved_to(frame, target, site.node)
     discarded = frame.discarded is site.node
-    looks_like_class = state.api.rpartition(".")[2][:1].isupper()
+    built = state.api.rpartition(".")[2]
+    looks_like_class = built[:1].isupper() or built == "from_pretrained"
     if state.kind == "module" or discarded or looks_like_class:
         move(frame, thing, device)
         return thing

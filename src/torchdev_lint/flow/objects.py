@@ -9,10 +9,11 @@ import libcst as cst
 from torchdev_lint.flow.conditions import Atom
 from torchdev_lint.flow.device_values import as_device, device_key
 from torchdev_lint.flow.frame import Frame
-from torchdev_lint.flow.lattice import Anywhere, Device, leaves
+from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Anywhere, Device, leaves
 from torchdev_lint.flow.truths import device_is, opaque
 from torchdev_lint.flow.values import (
     UNKNOWN,
+    AnyOf,
     Api,
     Class,
     DeviceType,
@@ -26,14 +27,17 @@ from torchdev_lint.flow.values import (
     Many,
     Method,
     Object,
+    Partial,
     State,
     Super,
     Tensor,
     Truth,
     Value,
     join,
+    unknown_tensor,
 )
 from torchdev_lint.torch_api import dtypes, tensor_methods
+from torchdev_lint.torch_api.modules import IN_PLACE_MOVES
 
 
 def get_attribute(frame: Frame, receiver: Value, name: str, node: cst.CSTNode) -> Value:
@@ -76,6 +80,8 @@ def _tensor_attribute(frame: Frame, tensor: Tensor, name: str, node: cst.CSTNode
         return Dtype()
     if name == "is_cuda":
         return Truth(device_is(frame, tensor.device, "cuda") or opaque(frame, node))
+    if name == "is_cpu":
+        return Truth(device_is(frame, tensor.device, "cpu") or opaque(frame, node))
     if name in tensor_methods.METADATA_ATTRIBUTES:
         return UNKNOWN
     return Tensor(tensor.device, scalar=tensor.scalar and name in ("data", "T", "grad"))
@@ -99,6 +105,8 @@ def _object_attribute(frame: Frame, thing: Object, name: str) -> Value:
         if shared != UNKNOWN:
             return shared
     text = f"{thing.text}.{name}" if thing.text else ""
+    if name in IN_PLACE_MOVES and state.kind == "module":
+        return Method(thing, name)
     match name:
         case "device":
             if state.kind == "module" or state.moved:
@@ -110,6 +118,8 @@ def _object_attribute(frame: Frame, thing: Object, name: str) -> Value:
             return DeviceType(as_device(thing))
         case "is_cuda":
             return Truth(Atom("device-type", (("device", thing.key), "cuda"), text))
+        case "is_cpu":
+            return Truth(Atom("device-type", (("device", thing.key), "cpu"), text))
         case _:
             return Object(("attr", thing.key, name), text)
 
@@ -157,6 +167,11 @@ def move(frame: Frame, thing: Object, device: Device, seen: frozenset[object] = 
         held = attributes.get(name)
         if held is not None:
             attributes[name] = _moved_attribute(frame, held, device, seen | {thing.key})
+    if state.model is not None and state.model.find("_apply") is not None:
+        # the class says for itself what moves with it
+        attributes = {
+            name: unknown_tensor() if isinstance(held, Tensor) else held for name, held in attributes.items()
+        }
     stays = state.kind == "module" and all(isinstance(leaf, Anywhere) for leaf in leaves(state.device))
     frame.set_state(
         thing, replace(state, device=state.device if stays else device, attributes=attributes, moved=True)
@@ -187,17 +202,60 @@ def forget_attributes(frame: Frame, thing: Value) -> None:
     """Any attribute may have been set: none is known any more."""
     if isinstance(thing, Object):
         state = frame.state(thing)
-        frame.set_state(thing, replace(state, attributes=dict.fromkeys(state.attributes, UNKNOWN)))
+        names = [*state.attributes, *(state.model.attributes if state.model is not None else ())]
+        frame.set_state(thing, replace(state, attributes=dict.fromkeys(names, UNKNOWN)))
 
 
-def forget_device(frame: Frame, thing: Object) -> None:
+def forget_device(frame: Frame, thing: Object, *, even_moved: bool = False) -> None:
     """Something unseen may have moved the object: what was not written down explicitly is no longer known."""
     state = frame.state(thing)
-    if not state.moved and state.kind in ("module", "unknown") and thing.key in frame.env.heap:
-        from torchdev_lint.flow.lattice import UNKNOWN_DEVICE
-
+    if (
+        state.kind in ("module", "unknown")
+        and thing.key in frame.env.heap
+        and (even_moved or not state.moved)
+    ):
         move(frame, thing, UNKNOWN_DEVICE)
         frame.set_state(thing, replace(frame.state(thing), moved=False))
+
+
+def escape(frame: Frame, value: Value, depth: int = 3) -> None:
+    """A value is handed to code that cannot be read: modules in it, or reached by a function, may be moved there."""
+    if depth == 0:
+        return
+    match value:
+        case Object():
+            if frame.state(value).kind in ("instance", "loader"):
+                for held in list(frame.state(value).attributes.values()):
+                    escape(frame, held, depth - 1)
+            else:
+                forget_device(frame, value)
+        case AnyOf(things=things):
+            for thing in things:
+                forget_device(frame, thing)
+        case Items(items):
+            for item in items:
+                escape(frame, item, depth - 1)
+        case Many(element):
+            escape(frame, element, depth - 1)
+        case Entries(entries=entries, default=default):
+            for _, entry in entries:
+                escape(frame, entry, depth - 1)
+            escape(frame, default, depth - 1)
+        case Either(_, then, otherwise):
+            escape(frame, then, depth - 1)
+            escape(frame, otherwise, depth - 1)
+        case Method(receiver=receiver):
+            escape(frame, receiver, depth)
+        case Function() | Partial():
+            forget_unmoved(frame)
+        case _:
+            pass
+
+
+def forget_unmoved(frame: Frame) -> None:
+    """Any module that was not moved explicitly may be moved by code that cannot be followed."""
+    for key in [key for key, state in frame.env.heap.items() if state.kind == "module" and not state.moved]:
+        forget_device(frame, Object(key))
 
 
 def device_symbol_key(thing: Object) -> object:

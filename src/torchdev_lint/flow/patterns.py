@@ -7,7 +7,7 @@ from dataclasses import replace
 import libcst as cst
 
 from torchdev_lint.flow.frame import Frame
-from torchdev_lint.flow.objects import forget_attributes, set_attribute
+from torchdev_lint.flow.objects import forget_attributes, forget_unmoved, set_attribute
 from torchdev_lint.flow.values import (
     UNKNOWN,
     Either,
@@ -31,7 +31,7 @@ def assign(frame: Frame, target: cst.CSTNode, value: Value) -> None:
                 value = replace(value, text=name)
             frame.bind(name, value)
         case cst.Attribute(value=receiver, attr=cst.Name(value=name)):
-            set_attribute(frame, frame.evaluate(receiver), name, value)
+            _assign_attribute(frame, receiver, name, value)
         case cst.Tuple(elements=elements) | cst.List(elements=elements):
             _unpack(frame, list(elements), value)
         case cst.Subscript():
@@ -40,6 +40,20 @@ def assign(frame: Frame, target: cst.CSTNode, value: Value) -> None:
             assign(frame, inner, value)
         case _:
             pass
+
+
+def _assign_attribute(frame: Frame, receiver: cst.BaseExpression, name: str, value: Value) -> None:
+    holder = frame.evaluate(receiver)
+    match holder:
+        case Tensor(parameter=True) if name == "data":
+            # the module that owns the parameter is moved behind its back
+            forget_unmoved(frame)
+        case Tensor() if name == "data" and isinstance(value, Tensor):
+            assign(frame, receiver, replace(holder, device=value.device))
+        case Tensor(batch=True) | Tensor(mapping=True):
+            assign(frame, receiver, UNKNOWN)
+        case _:
+            set_attribute(frame, holder, name, value)
 
 
 def _unpack(frame: Frame, elements: list[cst.BaseElement], value: Value) -> None:
@@ -116,5 +130,7 @@ def _assign_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
             state = frame.state(container)
             kept = {name: held for name, held in state.attributes.items() if not name.startswith("[")}
             frame.set_state(container, replace(state, attributes=kept))
+        case Tensor(batch=True) | Tensor(mapping=True):
+            assign(frame, target.value, UNKNOWN)
         case _:
             pass  # a tensor: `x[i] = y` copies, the tensor stays where it is

@@ -12,9 +12,9 @@ from torchdev_lint.flow.classes import ClassModel, decorator_names
 from torchdev_lint.flow.conditions import FALSE, TRUE, Atom, Formula, negate
 from torchdev_lint.flow.device_values import as_device
 from torchdev_lint.flow.environment import Environment, merge, merge_all
-from torchdev_lint.flow.expressions import rounds
+from torchdev_lint.flow.expressions import iterate, rounds
 from torchdev_lint.flow.frame import Frame, Loop, statement
-from torchdev_lint.flow.lattice import Accelerator
+from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Accelerator
 from torchdev_lint.flow.patterns import assign
 from torchdev_lint.flow.tensors import binary_operation
 from torchdev_lint.flow.values import (
@@ -23,6 +23,7 @@ from torchdev_lint.flow.values import (
     Api,
     Class,
     DeviceValue,
+    Entries,
     Function,
     Items,
     Literal,
@@ -173,7 +174,7 @@ def _is_main_guard(test: cst.BaseExpression) -> bool:
 def visit_For(frame: Frame, node: cst.For) -> None:
     iterable = frame.evaluate(node.iter)
     items = rounds(frame, iterable)
-    known = isinstance(iterable, Items) and bool(iterable.items) and len(items) == len(iterable.items)
+    known = isinstance(iterable, (Items, Entries)) and items != [iterate(frame, iterable)]
     if not known:
         items = items * 2
 
@@ -300,6 +301,8 @@ def visit_With(frame: Frame, node: cst.With) -> None:
             value = frame.evaluate(item.item)
         if isinstance(value, DeviceValue):
             frame.env.default_device = as_device(value)
+        elif frame.analysis.sets_default_device and not _is_torch_context(frame, item.item):
+            frame.env.default_device = UNKNOWN_DEVICE
         if isinstance(item.item, cst.Call):
             text = frame.analysis.text(item.item.func)
             expects_failure = expects_failure or text.endswith(CONTEXTS_THAT_EXPECT_FAILURE)
@@ -321,6 +324,11 @@ class _nothing:  # noqa: N801 - a context manager that does nothing, cheaper tha
 
     def __exit__(self, *_: object) -> None:
         return None
+
+
+def _is_torch_context(frame: Frame, node: cst.BaseExpression) -> bool:
+    text = frame.analysis.text(node)
+    return text.startswith(("torch.", "open(")) or text.endswith(("no_grad()", "autocast()"))
 
 
 def _is_text_context(node: cst.BaseExpression) -> bool:

@@ -8,6 +8,7 @@ import libcst as cst
 
 from torchdev_lint.flow import conflicts, device_values, literals
 from torchdev_lint.flow.callsites import Argument, CallSite
+from torchdev_lint.flow.events import DiscardedTransfer
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import (
     UNKNOWN_DEVICE,
@@ -16,9 +17,11 @@ from torchdev_lint.flow.lattice import (
     Cpu,
     Device,
     choose,
+    describe,
     leaves,
 )
 from torchdev_lint.flow.patterns import assign
+from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import (
     UNKNOWN,
     Api,
@@ -32,6 +35,7 @@ from torchdev_lint.flow.values import (
     Value,
 )
 from torchdev_lint.torch_api import dtypes, factories, tensor_methods
+from torchdev_lint.torch_api.tensor_surface import TENSOR_NAMES
 
 
 def tensor_device(frame: Frame, value: Value) -> Device | None:
@@ -89,10 +93,13 @@ def combine(
     operands = [entry for entry in operands if not isinstance(entry[0], Literal)]
     # where a 0-dim CPU tensor is admitted, one that may be 0-dim proves nothing
     strict = [entry for entry in found if not (admits_scalar and entry[1] is not False)]
+    mended: Device | None = None
     for entry in strict[1:]:
-        conflicts.check_operands(frame, node, operation, strict[0][2], entry[2])
+        mended = conflicts.check_operands(frame, node, operation, strict[0][2], entry[2]) or mended
     scalars = [entry[1] for entry in found]
     scalar = all(scalars) if None not in scalars and len(found) == len(operands) else None
+    if mended is not None:
+        return Tensor(mended)
     if strict:
         known = [entry[0] for entry in strict if not _unknown(entry[0])]
         return Tensor(known[0] if known else strict[0][0])
@@ -140,8 +147,10 @@ def index(frame: Frame, node: cst.CSTNode, tensor: Tensor, keys: list[Value]) ->
     """`x[key]`: a CPU index may index an accelerator's tensor, not the other way round."""
     for key in keys:
         for part in key.items if isinstance(key, Items) else (key,):
-            if isinstance(part, Tensor) and not part.scalar:
-                conflicts.check_index(frame, node, tensor.device, part.device)
+            if not isinstance(part, Tensor) or part.scalar:
+                continue
+            if conflicts.check_index(frame, node, tensor.device, part.device):
+                return Tensor(part.device, scalar=None)
     sliced = isinstance(node, cst.Subscript) and any(not isinstance(e.slice, cst.Index) for e in node.slice)
     return Tensor(tensor.device, scalar=tensor.scalar if sliced else None)
 
@@ -219,10 +228,17 @@ def call_method(frame: Frame, tensor: Tensor, name: str, site: CallSite) -> Valu
             # a container's `.to` may well work in place
             assign(frame, site.receiver, UNKNOWN)
             return UNKNOWN
+        if frame.discarded is site.node and not tensor.mapping:
+            _discarded(frame, site, target)
         moved = replace(tensor, device=device_values.moved_to(frame, target, site.node), parameter=False)
         if tensor.mapping and site.receiver is not None:
             assign(frame, site.receiver, moved)
         return moved
+    if (tensor.batch or tensor.mapping) and name not in TENSOR_NAMES and name not in _MAPPING_METHODS:
+        # a method of who knows what: it may move the parts
+        if site.receiver is not None:
+            assign(frame, site.receiver, UNKNOWN)
+        return UNKNOWN
     if name in ("items", "values", "keys") and (tensor.mapping or tensor.batch):
         part = Tensor(tensor.device)
         if name == "keys":
@@ -235,7 +251,7 @@ def call_method(frame: Frame, tensor: Tensor, name: str, site: CallSite) -> Valu
         return Tensor(
             tensor.device
             if argument is None
-            else device_values.made_on(device_values.as_device(argument.value), site.node)
+            else device_values.made_on(frame, device_values.as_device(argument.value), site.node)
         )
     if name == "type_as":
         other = site.get(0, "other")
@@ -262,6 +278,41 @@ def call_method(frame: Frame, tensor: Tensor, name: str, site: CallSite) -> Valu
     elif name in tensor_methods.REDUCES_TO_SCALAR:
         scalar = None if site.arguments else True
     return Tensor(tensor.device, scalar=scalar)
+
+
+def _discarded(frame: Frame, site: CallSite, target: Device) -> None:
+    """A tensor is moved and the result thrown away: it stays where it is."""
+    if site.receiver is None or not _used_later(frame, site):
+        return
+    frame.analysis.publish(
+        ("discarded", id(site.node)),
+        DiscardedTransfer(
+            node=site.node,
+            receiver=site.receiver,
+            receiver_text=frame.analysis.text(site.receiver),
+            device=describe(target),
+            assignable=isinstance(site.receiver, (cst.Name, cst.Attribute, cst.Subscript)),
+        ),
+    )
+
+
+_MAPPING_METHODS = frozenset({"items", "values", "keys", "get"})
+
+
+def _used_later(frame: Frame, site: CallSite) -> bool:
+    """Whether the tensor is named again after the call (in a loop: anywhere else); a warm-up is not a mistake."""
+    name = conflicts.dotted(site.receiver)
+    if name is None:
+        return isinstance(site.receiver, cst.Subscript)
+    root = frame.analysis.module if frame.function is None else frame.function.node
+    inside = {id(node) for node in walk(site.node)}
+    passed = bool(frame.loops)
+    for node in walk(root):
+        if node is site.node:
+            passed = True
+        elif passed and id(node) not in inside and conflicts.dotted(node) == name:
+            return True
+    return False
 
 
 def _type(frame: Frame, tensor: Tensor, site: CallSite) -> Value:

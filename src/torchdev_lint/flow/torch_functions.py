@@ -19,7 +19,7 @@ from torchdev_lint.flow.lattice import (
     Origin,
     Symbol,
 )
-from torchdev_lint.flow.objects import forget_device
+from torchdev_lint.flow.objects import escape
 from torchdev_lint.flow.values import (
     NONE,
     UNKNOWN,
@@ -103,11 +103,16 @@ def unresolved(frame: Frame, path: str, site: CallSite) -> Value:
     if not name[:1].isupper() and not told_device and not callables.STORES_OR_INSPECTS.search(name):
         conflicts.check_handed_together(frame, site, site.callee)
     for argument in site.arguments:
-        if isinstance(argument.value, Object):
-            forget_device(frame, argument.value)
+        escape(frame, argument.value)
     result = frame.result_of(site.node, name if name[:1].isupper() else "")
-    if name[:1].isupper():
-        frame.set_state(result, replace(frame.state(result), api=path))
+    moves = path.startswith(libraries.MOVES_INPUTS_NAMESPACES) or any(
+        argument.keyword in libraries.PLACED_BY_LIBRARY for argument in site.arguments
+    )
+    moves = moves or (name[:1].isupper() and told_device)
+    if name[:1].isupper() or name == "from_pretrained" or moves:
+        state = frame.state(result)
+        device = UNKNOWN_DEVICE if moves else state.device
+        frame.set_state(result, replace(state, api=path, moves_inputs=moves, device=device))
     return result
 
 
@@ -137,7 +142,7 @@ def _torch(frame: Frame, path: str, site: CallSite) -> Value | None:
     if path in factories.LIKE:
         argument = tensors.device_keyword(frame, site)
         if argument is not None and argument.value != NONE:
-            return Tensor(device_values.made_on(device_values.as_device(argument.value), site.node))
+            return Tensor(device_values.made_on(frame, device_values.as_device(argument.value), site.node))
         first = site.get(0, "input")
         device = None if first is None else tensors.tensor_device(frame, first.value)
         return Tensor(UNKNOWN_DEVICE if device is None else device)
@@ -250,7 +255,7 @@ def factory(frame: Frame, path: str, site: CallSite) -> Value:
     else:
         device = _following(frame, path, site) or frame.default_device()
     scalar = _scalar_ness(path, first, site)
-    return Tensor(device_values.made_on(device, site.node, following=following), scalar=scalar)
+    return Tensor(device_values.made_on(frame, device, site.node, following=following), scalar=scalar)
 
 
 def _following(frame: Frame, path: str, site: CallSite) -> Device | None:
@@ -286,7 +291,7 @@ def _is_number(argument: Argument) -> bool:
 
 def _legacy(frame: Frame, path: str, site: CallSite) -> Value:
     if path == factories.LEGACY_DEFAULT_TYPE:
-        return Tensor(device_values.made_on(frame.default_device(), site.node))
+        return Tensor(device_values.made_on(frame, frame.default_device(), site.node))
     return Tensor(Cpu(Origin(site.node, "made")))
 
 
@@ -352,22 +357,17 @@ def loader(frame: Frame, site: CallSite) -> Value:
             element = state.element
         elif state.model is not None:
             element = _item(frame, dataset.value, site, on_host)
-        elif any(_is_device_name(name) for name in state.attributes):
+        elif not state.api.rpartition(".")[2][:1].isupper() or state.moves_inputs:
+            # whoever made it may have put it anywhere
             element = UNKNOWN
     elif dataset is not None and isinstance(dataset.value, (Items, Many)):
         element = element_of(dataset.value)
-        if element == UNKNOWN:
-            element = on_host
     if isinstance(element, (Tensor, Items)):
         element = _batched(element, origin)
     state = State("loader", UNKNOWN_DEVICE, "torch.utils.data.DataLoader", element=element)
     if dataset is not None:
         state = state.with_attribute("dataset", dataset.value)
     return frame.fresh(site.node, state, "DataLoader")
-
-
-def _is_device_name(name: str) -> bool:
-    return bool(devices.DEVICE_NAME.search(name))
 
 
 def _batched(element: Value, origin: Origin) -> Value:

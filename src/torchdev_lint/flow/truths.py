@@ -50,6 +50,8 @@ def truth_of(frame: Frame, node: cst.CSTNode, value: Value) -> Formula:
     match value:
         case Truth(formula=formula):
             return formula
+        case Object(key=("device-count", kind), text=text):
+            return Atom("count", (kind, 0), text)
         case Literal(value=constant):
             return Constant(bool(constant))
         case Function() | Class() | Api() | DeviceValue() | Dtype():
@@ -132,6 +134,11 @@ def equality(frame: Frame, node: cst.CSTNode, left: Value, right: Value) -> Form
             case _:
                 pass
     match left, right:
+        case Either(guard, then, otherwise), Literal():
+            return disjunction(
+                conjunction(guard, equality(frame, node, then, right)),
+                conjunction(negate(guard), equality(frame, node, otherwise, right)),
+            )
         case DeviceValue(), (DeviceValue() | Object()):
             return equal_devices(frame, node, left.device, as_device(right))
         case Object(), DeviceValue():
@@ -140,6 +147,28 @@ def equality(frame: Frame, node: cst.CSTNode, left: Value, right: Value) -> Form
             return Constant(a == b)
         case Object(), Object():
             return TRUE if left == right else Atom("opaque", ("equal", left.key, right.key))
+        case _:
+            return opaque(frame, node)
+
+
+def compare_numbers(
+    frame: Frame, node: cst.CSTNode, operator: cst.BaseCompOp, left: Value, right: Value
+) -> Formula:
+    """The condition of `left < right` and its like, where both are numbers that a condition chooses."""
+    match left, right:
+        case Either(guard, then, otherwise), _:
+            return disjunction(
+                conjunction(guard, compare_numbers(frame, node, operator, then, right)),
+                conjunction(negate(guard), compare_numbers(frame, node, operator, otherwise, right)),
+            )
+        case Literal(value=int() | float() as a), Literal(value=int() | float() as b):
+            holds = {
+                cst.LessThan: a < b,
+                cst.LessThanEqual: a <= b,
+                cst.GreaterThan: a > b,
+                cst.GreaterThanEqual: a >= b,
+            }.get(type(operator))
+            return opaque(frame, node) if holds is None else Constant(holds)
         case _:
             return opaque(frame, node)
 
@@ -154,6 +183,8 @@ def identity(frame: Frame, node: cst.CSTNode, left: Value, right: Value) -> Form
     """The condition of `left is right`; only comparisons with None are looked into."""
     if isinstance(left, Literal) and left.value is None:
         left, right = right, left
+    if isinstance(right, Literal) and isinstance(right.value, bool) and isinstance(left, Truth):
+        return left.formula if right.value else negate(left.formula)
     if not (isinstance(right, Literal) and right.value is None):
         return equality(frame, node, left, right) if isinstance(right, Literal) else opaque(frame, node)
     match left:

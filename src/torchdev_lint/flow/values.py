@@ -167,6 +167,13 @@ class Super:
 
 
 @dataclass(frozen=True, slots=True)
+class AnyOf:
+    """One of several objects, it is not known which: an element of a container, taken by an unknown index."""
+
+    things: tuple[Object, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Either:
     """One value if `guard` holds, the other if not."""
 
@@ -193,12 +200,15 @@ Value: TypeAlias = (
     | Method
     | Partial
     | Super
+    | AnyOf
     | Either
 )
 
 UNKNOWN = Unknown()
 NONE = Literal(None)
 NO_ATTRIBUTES: Mapping[str, Value] = {}
+MAX_GROUP = 16
+"""Groups of more objects than this are given up as unknown."""
 MAX_DEPTH = 4
 """Values that differ by more nested conditions than this are given up as unknown."""
 
@@ -263,9 +273,23 @@ def join(guard: Formula | None, then: Value, otherwise: Value) -> Value:
         case _:
             pass
     if guard is None:
-        return UNKNOWN
+        return _any_of(then, otherwise)
     joined = Either(guard, then, otherwise)
     return joined if depth(joined) <= MAX_DEPTH else UNKNOWN
+
+
+def _any_of(then: Value, otherwise: Value) -> Value:
+    things: list[Object] = []
+    for value in (then, otherwise):
+        match value:
+            case Object():
+                things.append(value)
+            case AnyOf(things=held):
+                things += held
+            case _:
+                return UNKNOWN
+    kept = tuple(dict.fromkeys(things))
+    return AnyOf(kept) if len(kept) <= MAX_GROUP else UNKNOWN
 
 
 def join_all(values: list[Value]) -> Value:

@@ -52,6 +52,15 @@ FRAMEWORK_MOVED_METHODS = frozenset(
 )
 """Lightning hooks: the Trainer moves module and batch before it calls them."""
 
+MOVES_INPUTS_NAMESPACES = ("diffusers.", "sentence_transformers.", "ultralytics.", "transformers.pipeline")
+"""Libraries whose objects take what they are called with to their own device."""
+
+MOVES_INPUTS_METHODS = {"transformers.": frozenset({"generate"})}
+"""Methods that do, by the namespace of what they are called on (transformers 5: generate() accepts CPU input ids)."""
+
+PLACED_BY_LIBRARY = frozenset({"device_map"})
+"""Keyword arguments by which a library places a model itself and brings its inputs there (accelerate's hooks)."""
+
 NOT_DEVICE_USES = frozenset(
     "startswith endswith find index count replace split rsplit partition rpartition match fullmatch search compile "
     "debug info warning warn error exception critical log print fail skip".split()
