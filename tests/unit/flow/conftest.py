@@ -1,0 +1,278 @@
+"""Running the inference on a snippet, and looking at what its names are bound to.
+
+`bound(code)` gives each name's value as a short text. A tensor is its device (`cpu`, `cuda:0`, `cuda` without an index, the
+text of a symbol, `?` where it is not known), with `0-dim` before it when it is certainly a scalar; other values say
+what they are: `module cuda:0`, `device cpu`, `(cpu, 3)`, `many cpu`, `{a: cpu}`.
+"""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import libcst as cst
+import pytest
+
+from torchdev_lint.flow import interpreter
+from torchdev_lint.flow.environment import Environment
+from torchdev_lint.flow.events import Event
+from torchdev_lint.flow.frame import Analysis, Frame, Options
+from torchdev_lint.flow.lattice import (
+    Accelerator,
+    Anywhere,
+    Choice,
+    Cpu,
+    Device,
+    Level,
+    Symbol,
+    conflict,
+)
+from torchdev_lint.flow.values import (
+    DeviceValue,
+    Dtype,
+    Either,
+    Entries,
+    Items,
+    Literal,
+    Many,
+    Object,
+    Tensor,
+    Value,
+)
+
+PRELUDE = """\
+import torch
+from torch import nn
+"""
+OPTIONS = Options(frozenset())
+
+
+@dataclass
+class Reading:
+    """A module that was interpreted from top to bottom (its functions only where they are called)."""
+
+    frame: Frame
+
+    def value(self, name: str) -> Value:
+        """What the name is bound to at the end."""
+        return self.frame.lookup(name)
+
+    def shown(self, name: str) -> str:
+        """The same as text."""
+        return show(self.frame, self.value(name))
+
+    def device(self, name: str) -> Device:
+        """The device of the tensor or module that the name is bound to."""
+        value = self.value(name)
+        if isinstance(value, (Tensor, DeviceValue)):
+            return value.device
+        assert isinstance(value, Object)
+        return self.frame.state(value).device
+
+
+def show_device(device: Device) -> str:
+    """A device as text."""
+    match device:
+        case Cpu():
+            return "cpu"
+        case Accelerator(type=kind, index=index):
+            return kind if index is None else f"{kind}:{index}"
+        case Symbol(text=text):
+            return text or "a symbol"
+        case Anywhere():
+            return "anywhere"
+        case Choice(then=then, otherwise=otherwise):
+            return f"{show_device(then)} or {show_device(otherwise)}"
+        case _:
+            return "?"
+
+
+def show(frame: Frame, value: Value) -> str:
+    """A value as text."""
+    match value:
+        case Tensor(device=device, scalar=scalar):
+            return ("0-dim " if scalar else "") + show_device(device)
+        case DeviceValue(device=device):
+            return f"device {show_device(device)}"
+        case Literal(value=constant):
+            return repr(constant)
+        case Dtype():
+            return "dtype"
+        case Items(items):
+            return f"({', '.join(show(frame, item) for item in items)})"
+        case Many(element):
+            return f"many {show(frame, element)}"
+        case Entries(entries=entries, default=default):
+            parts = [f"{name}: {show(frame, entry)}" for name, entry in entries]
+            rest = show(frame, default)
+            return f"{{{', '.join([*parts, *([f'**{rest}'] if rest != '?' else [])])}}}"
+        case Either(then=then, otherwise=otherwise):
+            left, right = show(frame, then), show(frame, otherwise)
+            return "?" if left == right == "?" else f"{left} or {right}"
+        case Object():
+            state = frame.state(value)
+            if state.kind == "module":
+                return f"module {show_device(state.device)}"
+            if state.kind in ("instance", "loader"):
+                return state.kind
+            return f"moved {show_device(state.device)}" if state.moved else "?"
+        case _:
+            return "?"
+
+
+@pytest.fixture(scope="session")
+def read() -> Callable[[str], Reading]:
+    """Interpret a snippet; `torch` and `nn` are imported."""
+
+    def run(code: str) -> Reading:
+        module = cst.parse_module(PRELUDE + textwrap.dedent(code))
+        frame = Frame(Analysis(module, OPTIONS), Environment())
+        frame.execute(module.body)
+        return Reading(frame)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def bound(read: Callable[[str], Reading]) -> Callable[..., dict[str, str]]:
+    """Interpret a snippet and show what some names are bound to."""
+
+    def run(code: str, *names: str) -> dict[str, str]:
+        reading = read(code)
+        return {name: reading.shown(name) for name in names}
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def events() -> Callable[..., list[Event]]:
+    """All events of a snippet (of one type, if given), each function also read on its own."""
+
+    def run(code: str, kind: type[Any] = object) -> list[Event]:
+        module = cst.parse_module(PRELUDE + textwrap.dedent(code))
+        return [event for event in interpreter.read_module(module, OPTIONS) if isinstance(event, kind)]
+
+    return run
+
+
+# -- the same snippets run by PyTorch itself, on the simulated accelerator
+
+_REPORTER = """
+import contextlib, io, json, sys, torch
+from torch import nn
+
+def tell(value):
+    if isinstance(value, torch.Tensor):
+        return {"tensor": str(value.device), "ndim": value.ndim}
+    if isinstance(value, nn.Module):
+        first = next(iter([*value.parameters(), *value.buffers()]), None)
+        return {"module": None if first is None else str(first.device)}
+    if isinstance(value, torch.device):
+        return {"device": str(value)}
+    if isinstance(value, (list, tuple)):
+        return {"items": [tell(item) for item in value]}
+    if isinstance(value, dict):
+        return {"entries": {str(key): tell(entry) for key, entry in value.items()}}
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return {"literal": value}
+    return {}
+
+told = {}
+for name, code, wanted in json.load(open(sys.argv[1])):
+    names = {"__name__": name}
+    torch.set_default_device(None)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(compile(code, name, "exec"), names)
+        told[name] = {one: tell(names[one]) for one in wanted}
+    except Exception as error:
+        told[name] = {"failed": f"{type(error).__name__}: {error}"}
+print(json.dumps(told))
+"""
+
+
+@pytest.fixture(scope="session")
+def simulator() -> Iterator[Any]:
+    """PyTorch with a simulated accelerator of two devices."""
+    pytest.importorskip("torch")
+    from torchdev_lint.harness.forkserver import ForkServer
+
+    with ForkServer("simulated", preload=("torch",)) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def told(
+    request: pytest.FixtureRequest, simulator: Any, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Any]:
+    """For each snippet of the test module's `CASES`, what PyTorch says of the names that are looked at."""
+    folder: Path = tmp_path_factory.mktemp("told")
+    cases = [
+        (name, PRELUDE + textwrap.dedent(code), list(expected))
+        for name, code, expected in request.module.CASES
+    ]
+    (folder / "cases.json").write_text(json.dumps(cases), encoding="utf-8")
+    (folder / "reporter.py").write_text(_REPORTER, encoding="utf-8")
+    verdict = simulator.run(folder / "reporter.py", args=[str(folder / "cases.json")])
+    assert str(verdict.kind) == "passed", verdict.describe()
+    found: dict[str, Any] = json.loads(verdict.stdout.strip().splitlines()[-1])
+    return found
+
+
+def _device(text: str) -> Device:
+    kind, _, index = text.partition(":")
+    return Cpu() if kind == "cpu" else Accelerator(kind, int(index or 0))
+
+
+def disagreement(frame: Frame, value: Value, told: dict[str, Any]) -> str | None:
+    """What is wrong with an inferred value, given what PyTorch says of the real one; None when it may be so."""
+    match value:
+        case Tensor(mapping=True) | Tensor(batch=True):
+            return None
+        case Tensor(device=device, scalar=scalar):
+            if "tensor" not in told:
+                return f"taken for a tensor: {told}"
+            if scalar is not None and scalar != (told["ndim"] == 0):
+                return f"0-dim: {scalar}, but it has {told['ndim']} dimensions"
+            return _differs(device, told["tensor"])
+        case DeviceValue(device=device, is_object=True):
+            return _differs(device, told["device"]) if "device" in told else f"taken for a device: {told}"
+        case Literal(value=constant):
+            return None if told.get("literal", told) == constant else f"taken for {constant!r}: {told}"
+        case Items(items):
+            parts = told.get("items")
+            if parts is None or len(parts) != len(items):
+                return f"taken for {len(items)} items: {told}"
+            found = [disagreement(frame, item, part) for item, part in zip(items, parts, strict=True)]
+            return next((one for one in found if one), None)
+        case Many(element):
+            found = [disagreement(frame, element, part) for part in told.get("items", [])]
+            return next((one for one in found if one), None)
+        case Entries(entries=entries):
+            parts = told.get("entries", {})
+            found = [disagreement(frame, entry, parts.get(name, {})) for name, entry in entries]
+            return next((one for one in found if one), None)
+        case Object():
+            state = frame.state(value)
+            if state.kind != "module" or "module" not in told or told["module"] is None:
+                return None
+            return _differs(state.device, told["module"])
+        case _:
+            return None
+
+
+def _differs(device: Device, actual: str) -> str | None:
+    found = conflict(device, _device(actual))
+    if found is not None and found.level == Level.CERTAIN:
+        return f"inferred {show_device(device)}, but it is on {actual}"
+    return None
+
+
+@pytest.fixture(scope="session")
+def disagree() -> Callable[[Reading, str, dict[str, Any]], str | None]:
+    """Compare the inferred value of a name with what PyTorch says of it."""
+    return lambda reading, name, told: disagreement(reading.frame, reading.value(name), told)
