@@ -291,3 +291,23 @@ def inference_mode_scalars(x: Tensor) -> None:
         assert (x * torch.tensor(2.0)).is_cuda
         assert torch.where(x > 0, x, torch.tensor(0.0)).is_cuda
         assert x[torch.tensor([0, 1])].is_cuda
+
+
+@probe("torch.library: a Python body is ordinary code", raises=SAME)
+def custom_op_with_a_mistake(x: Tensor) -> None:
+    _custom_op("mistaken", lambda tensor: tensor + torch.ones(4))(x)
+
+
+@probe("torch.library")
+def custom_op(x: Tensor, c: Tensor) -> None:
+    fine = _custom_op("fine", lambda tensor: tensor * 2 + torch.ones(4, device=tensor.device))
+    assert fine(x).is_cuda
+    assert fine(c).is_cpu
+
+
+def _custom_op(name: str, function: Any) -> Any:
+    def body(tensor: Tensor) -> Tensor:
+        return function(tensor)
+
+    body.__annotations__ = {"tensor": Tensor, "return": Tensor}
+    return torch.library.custom_op(f"torchdev_lint_probes::{name}", body, mutates_args=())

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
+import torch._library.custom_ops
 from torch import Tensor
 from torch._C import DispatchKey
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -51,10 +52,12 @@ class Plan:
         "cpu_only",
         "cpu_output",
         "decompose",
+        "foreign",
         "makes",
         "names",
         "operator",
         "plain",
+        "qualified_name",
         "rule",
         "tensors",
     )
@@ -77,6 +80,7 @@ class Plan:
         self.cpu_only = name in rules.CPU_ONLY
         self.cpu_output = rules.CPU_OUTPUTS.get(name)
         self.decompose = func.decompose
+        self.foreign = func.namespace not in _OWN_NAMESPACES
         self.composite = bool(func.has_kernel_for_dispatch_key(DispatchKey.CompositeImplicitAutograd))
         # No device argument, no generator, no odd outputs: the common case, and the fast one.
         self.plain = (
@@ -87,9 +91,13 @@ class Plan:
             and not self.cpu_only
             and self.cpu_output is None
             and not self.composite
+            and not self.foreign
             and name != "set_"
         )
+        self.qualified_name = schema.name
 
+
+_OWN_NAMESPACES = frozenset({"aten", "prim", "prims"})
 
 plans: dict[Any, Plan] = {}
 
@@ -159,6 +167,8 @@ def dispatch(plan: Plan, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         # checked.
         with SimulationMode():
             return plan.decompose(*args, **kwargs)
+    if plan.foreign:
+        return _foreign(plan, args, kwargs)
     if name == "set_" and len(args) > 1:
         return call(*args, **kwargs)  # the tensor takes the storage's own tag
     operands = list(_operands(plan, args, kwargs)) if plan.tensors else []
@@ -197,6 +207,43 @@ def dispatch(plan: Plan, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         return out
     tag_outputs(out, device, plan)
     return out
+
+
+def _foreign(plan: Plan, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """An operator that is not PyTorch's own (torch.library, extensions, torch.distributed).
+
+    Python bodies run with the mode on, so that their operators are checked. A C++ kernel writes past the
+    dispatcher: what it returns without a tag is where its operands are.
+    """
+    definition = torch._library.custom_ops.OPDEFS.get(plan.qualified_name)
+    if definition is not None:
+        # The function itself: with the mode on, the operator would come here again.
+        with SimulationMode():
+            return _body(definition, plan, args, kwargs)(*args, **kwargs)
+    out = plan.call(*args, **kwargs)
+    operands = list(_operands(plan, args, kwargs))
+    device = rules.lenient(plan.operator, operands) if operands else CPU
+    if device is not WILD and device.type != "cpu":
+        _tag_untagged(out, device)
+    return out
+
+
+def _body(definition: Any, plan: Plan, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """The function of a `torch.library.custom_op` for the devices of these operands."""
+    functions: Mapping[Any, Any] = definition._backend_fns
+    for operand in _operands(plan, args, kwargs):
+        if operand.device is not WILD and operand.device.type in functions:
+            return functions[operand.device.type]
+    return functions.get(None, definition._init_fn)
+
+
+def _tag_untagged(out: Any, device: Any) -> None:
+    if isinstance(out, Tensor):
+        if tag_of(out) is None:
+            set_tag(out, device)
+    elif isinstance(out, (list, tuple)):
+        for item in out:
+            _tag_untagged(item, device)
 
 
 _ELSEWHERE: Any = object()
