@@ -116,8 +116,14 @@ def run(request: Request, backend_name: str) -> int:
                 report = of_thread
                 break
     status = _print_like_python(ended_by)
+    report.notes += _simulators_notes()
     report.write(request.report)
     return status
+
+
+def _simulators_notes() -> list[str]:
+    machine = sys.modules.get("torchdev_lint.harness.simulator.machine")
+    return [] if machine is None else list(machine.notes)
 
 
 def _execute(request: Request) -> BaseException | None:

@@ -104,11 +104,10 @@ class Verdict:
         return cls(**fields)
 
     def describe(self) -> str:
-        """One or two lines for a person."""
+        """A few lines for a person."""
         where = f" at {self.at[0]}:{self.at[1]}" if self.at else ""
-        head = f"{self.kind} on {self.backend}{where} ({self.seconds:.2f} s)"
-        if self.error_type is None and self.message is None:
-            return head
-        first_line = (self.message or "").strip().split("\n", 1)[0]
-        error = f"{self.error_type}: {first_line}" if self.error_type else first_line
-        return f"{head}\n  {error}"
+        lines = [f"{self.kind} on {self.backend}{where} ({self.seconds:.2f} s)"]
+        if self.error_type is not None or self.message is not None:
+            first_line = (self.message or "").strip().split("\n", 1)[0]
+            lines.append(f"{self.error_type}: {first_line}" if self.error_type else first_line)
+        return "\n  ".join([*lines, *(f"note: {note}" for note in self.notes)])

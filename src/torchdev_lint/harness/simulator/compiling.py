@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch.optim.optimizer import Optimizer
 
+from torchdev_lint.harness.simulator import machine
 from torchdev_lint.harness.simulator.moves import parse_legacy_type
 from torchdev_lint.harness.simulator.patches import Patches
 
@@ -25,10 +26,12 @@ def install(patches: Patches) -> None:
 
 
 def _compile(model: Any = None, **_: Any) -> Any:
+    machine.note("torch.compile was left out: everything ran eagerly")
     return (lambda function: function) if model is None else model
 
 
 def _decorate(obj: Any = None, *_: Any, **__: Any) -> Any:
+    machine.note("torch.jit.script was left out: everything ran eagerly")
     return (lambda function: function) if obj is None else obj
 
 

@@ -68,9 +68,20 @@ class Machine:
 _machine: Machine | None = None
 
 
+notes: list[str] = []
+"""What a person should know about how a program was run."""
+
+
+def note(text: str) -> None:
+    """Say something once."""
+    if text not in notes:
+        notes.append(text)
+
+
 def start(type_: str, count: int) -> Machine:
     """Make the process's machine."""
     global _machine
+    notes.clear()
     _machine = Machine(type_, count)
     return _machine
 

@@ -11,7 +11,7 @@ from torch.overrides import handle_torch_function, has_torch_function_unary
 
 from torchdev_lint.harness.simulator import machine
 from torchdev_lint.harness.simulator.dispatch import moving
-from torchdev_lint.harness.simulator.errors import raise_device_error
+from torchdev_lint.harness.simulator.errors import UnsupportedError, raise_device_error
 from torchdev_lint.harness.simulator.machine import CPU, is_simulated, resolve
 from torchdev_lint.harness.simulator.patches import Patches
 from torchdev_lint.harness.simulator.rules import type_name
@@ -35,6 +35,8 @@ def move(
     """A copy of the tensor on another (resolved) device; gradients go back to where it came from."""
     if device.type == "mps" and (dtype or tensor.dtype) is torch.float64:
         raise_device_error(machine.FLOAT64_ON_MPS, TypeError)
+    if tensor.layout is torch.jagged:
+        raise UnsupportedError("nested tensors of layout torch.jagged")
     if tensor.requires_grad and torch.is_grad_enabled():
         out = _Transfer.apply(tensor, device, dtype or tensor.dtype, memory_format)
         set_tag(out, tag_for(device))
