@@ -78,6 +78,8 @@ def call_builtin(frame: Frame, name: str, site: CallSite, call_value: Callable[.
             )
         case "int" | "float" | "bool" if isinstance(first, Literal) and isinstance(first.value, (int, float)):
             return first
+        case "int" if isinstance(first, Truth):
+            return first
         case "bool" if isinstance(first, (Truth, Object)):
             return Truth(truths.truth_of(frame, site.node, first))
         case "sum" if values:

@@ -43,7 +43,7 @@ from torchdev_lint.flow.values import (
 )
 from torchdev_lint.torch_api import factories, tensor_methods
 from torchdev_lint.torch_api import modules as module_api
-from torchdev_lint.torch_api.libraries import MOVES_INPUTS_METHODS, NOT_DEVICE_USES
+from torchdev_lint.torch_api.libraries import MOVES_INPUTS_METHODS, NOT_DEVICE_USES, SKIPS_TEST
 
 
 @expression(cst.Call)
@@ -53,7 +53,8 @@ def visit_Call(frame: Frame, node: cst.Call) -> Value:
     if isinstance(function, cst.Attribute):
         name = function.attr.value
         receiver = frame.evaluate(function.value)
-        site = _site(frame, node, quiet=name in NOT_DEVICE_USES, receiver=function.value)
+        quiet = name in NOT_DEVICE_USES or name.startswith("assert") or _is_marked_parameter(node)
+        site = _site(frame, node, quiet=quiet, receiver=function.value)
         frame.discarded = discarded
         result = call_attribute(frame, receiver, name, site)
         frame.discarded = None
@@ -61,6 +62,11 @@ def visit_Call(frame: Frame, node: cst.Call) -> Value:
     callee = frame.evaluate(function)
     quiet = isinstance(function, cst.Name) and function.value in NOT_DEVICE_USES
     return call_value(frame, callee, _site(frame, node, quiet=quiet))
+
+
+def _is_marked_parameter(node: cst.Call) -> bool:
+    """`pytest.param("cuda:0", marks=...)`: the mark says when it is skipped."""
+    return any(argument.keyword is not None and argument.keyword.value == "marks" for argument in node.args)
 
 
 def _site(
@@ -215,6 +221,9 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
         return UNKNOWN
     if name == "startswith" and site.positional():
         return literals.starts_with(frame, thing, site)
+    if name == SKIPS_TEST:
+        frame.leave()
+        return UNKNOWN
     if name == "enter_context" and any(
         isinstance(argument.value, DeviceValue) for argument in site.arguments
     ):

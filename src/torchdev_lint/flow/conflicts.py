@@ -286,7 +286,7 @@ def _publish_mixed(
 def _factory(report: Report, fault: Leaf, target: str | None) -> cst.Call | None:
     """The factory call that made the operand at fault, if `device=target` may be written there."""
     origin = fault.origin
-    if origin is None or origin.what != "made" or origin.frame != report.frame.uid or target is None:
+    if origin is None or origin.what != "factory" or origin.frame != report.frame.uid or target is None:
         return None
     if not isinstance(origin.node, cst.Call) or not origin.node.args:
         return None

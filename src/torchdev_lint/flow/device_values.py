@@ -150,7 +150,7 @@ def moved_to(frame: Frame, device: Device, node: cst.CSTNode) -> Device:
 
 def made_on(frame: Frame, device: Device, node: cst.CSTNode, *, following: bool = False) -> Device:
     """The device as the place where `node` makes something; with `following`, where the device came from is kept."""
-    origin = Origin(node, "made", frame.uid, step=frame.analysis.budget)
+    origin = Origin(node, "factory", frame.uid, step=frame.analysis.budget)
     return with_origin(device, origin, wrap=following)
 
 

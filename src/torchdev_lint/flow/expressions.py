@@ -104,6 +104,14 @@ def visit_Attribute(frame: Frame, node: cst.Attribute) -> Value:
 
 @expression(cst.Tuple, cst.List, cst.Set)
 def visit_Tuple(frame: Frame, node: cst.Tuple | cst.List | cst.Set) -> Value:
+    if literals.is_menu(node):
+        # several device names with the CPU among them: names to choose from, not a use of each
+        with frame.quietly():
+            return _display(frame, node)
+    return _display(frame, node)
+
+
+def _display(frame: Frame, node: cst.Tuple | cst.List | cst.Set) -> Value:
     values: list[Value] = []
     fixed = True
     for element in node.elements:
@@ -204,7 +212,9 @@ def visit_BinaryOperation(frame: Frame, node: cst.BinaryOperation) -> Value:
         with frame.quietly():
             left, right = frame.evaluate(node.left), frame.evaluate(node.right)
     else:
-        left, right = frame.evaluate(node.left), frame.evaluate(node.right)
+        right = frame.evaluate(node.right)
+        with frame.assuming(right.formula if isinstance(right, Truth) else TRUE):
+            left = frame.evaluate(node.left)
     folded = literals.fold(node, left, right)
     if folded is not None:
         if literals.is_literal(node.left) and literals.is_literal(node.right):
@@ -381,7 +391,11 @@ def _comprehension(
     results: list[list[Value]] = []
     names, path = dict(frame.env.names), frame.env.path
     source = frame.evaluate(for_in.iter)
-    for item in rounds(frame, source) if not for_in.ifs else [iterate(frame, source)]:
+    items = rounds(frame, source) if not for_in.ifs else [iterate(frame, source)]
+    outer_round = frame.round
+    for index, item in enumerate(items):
+        if len(items) > 1:
+            frame.round = (*outer_round, index)
         assign(frame, for_in.target, item)
         for test in for_in.ifs:
             frame.env.assume(truths.condition(frame, test.test))
@@ -392,7 +406,7 @@ def _comprehension(
                 frame.env.assume(truths.condition(frame, test.test))
             clause = clause.inner_for_in
         results.append([frame.evaluate(element) for element in elements])
-        frame.env.names, frame.env.path = dict(names), path
+        frame.env.names, frame.env.path, frame.round = dict(names), path, outer_round
     return results
 
 

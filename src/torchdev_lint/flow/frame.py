@@ -133,6 +133,9 @@ class Frame:
         self.yields: list[Value] = []
         self.loops: list[Loop] = []
         self.salt: tuple[int, ...] = ()
+        """The iterations that are being run: a condition that is not understood may differ from one to the next."""
+        self.round: tuple[int, ...] = ()
+        """The same for loops that are run item by item: each makes objects of its own."""
         self.handlers = 0
         self.discarded: Any = None
         self.globals: set[str] = set()
@@ -263,13 +266,13 @@ class Frame:
 
     def fresh(self, node: cst.CSTNode, state: State, text: str = "") -> Object:
         """A new object made by `node`."""
-        thing = Object(("made", id(node), self.uid), text)
+        thing = Object(("made", id(node), self.uid, self.round), text)
         self.set_state(thing, state)
         return thing
 
     def result_of(self, node: cst.CSTNode, text: str = "") -> Object:
         """The unknown result of a call: unknown, but the same wherever it goes."""
-        thing = Object(("call", id(node), self.uid), text)
+        thing = Object(("call", id(node), self.uid, self.round), text)
         self.env.heap.pop(thing.key, None)
         return thing
 

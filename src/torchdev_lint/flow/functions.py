@@ -62,7 +62,7 @@ def call(frame: Frame, function: Function, site: CallSite) -> Value:
         return not_followed(frame, site, function.name)
     env = Environment({}, dict(frame.env.heap), frame.env.path, frame.env.default_device)
     child = Frame(frame.analysis, env, parent=function.frame, caller=frame, function=function, call=site.node)
-    child.salt = frame.salt
+    child.salt, child.round = frame.salt, frame.round
     child.env.names = _bind(child, function, site)
     value, end = run_body(child, function)
     if end is None:
@@ -70,6 +70,8 @@ def call(frame: Frame, function: Function, site: CallSite) -> Value:
         return UNKNOWN
     frame.env.heap = end.heap
     frame.env.default_device = end.default_device
+    # what must hold for the call to return holds from here on (`require_gpu()`)
+    frame.env.path = end.path
     return value
 
 

@@ -30,11 +30,21 @@ _FLAG = re.compile(r"(?i)cuda|gpu|device|accelerator")
 _GUARD_DECORATOR = re.compile(r"(?i)cuda|gpu|accelerator|skip_?if|skip_?unless|require")
 
 
+MAX_INDEX = 15
+"""No machine has a device with a greater index: such a number is something else."""
+
+
 def is_literal(node: cst.CSTNode) -> bool:
     """Whether the node is a literal itself."""
     if isinstance(node, cst.Tuple):
         return all(is_literal(element.value) for element in node.elements)
     return isinstance(node, (cst.SimpleString, cst.Integer, cst.ConcatenatedString))
+
+
+def is_menu(node: cst.Tuple | cst.List | cst.Set) -> bool:
+    """Whether a tuple, list or set names several devices, the CPU among them."""
+    names = [e.value.raw_value for e in node.elements if isinstance(e.value, cst.SimpleString)]
+    return "cpu" in names and len(names) == len(node.elements) > 1
 
 
 def fold(node: cst.BinaryOperation, left: Value, right: Value) -> Literal | None:
@@ -71,7 +81,7 @@ def see(
     call: cst.Call | None = None,
 ) -> None:
     """Record one evaluation of an accelerator literal with an index."""
-    if frame.analysis.quiet:
+    if frame.analysis.quiet or index > MAX_INDEX:
         return
     literal = DeviceLiteral(
         node=node,

@@ -197,8 +197,8 @@ def note_evidence(frame: Frame, thing: Object, method: str) -> None:
 
 def transfer(frame: Frame, thing: Object, name: str, site: CallSite) -> Value:
     """The effect and result of `.to(...)`, `.cuda()`, `.cpu()` on a thing that is not known to be a tensor."""
-    target = tensors.transfer_target(frame, site, name)
     state = frame.state(thing)
+    target = tensors.transfer_target(frame, site, name, sure=state.kind == "module" or bool(state.api))
     if target is None:
         return thing
     device = device_values.moved_to(frame, target, site.node)

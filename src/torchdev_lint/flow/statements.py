@@ -212,12 +212,14 @@ def _loop(
     Each iteration that is run is exact, so that a fault which only shows in the second one (state carried over) is
     seen, and nothing is reported that an actual iteration would not meet.
     """
-    before, salt = frame.env, frame.salt
+    before, salt, outer_round = frame.env, frame.salt, frame.round
     loop = Loop()
     frame.loops.append(loop)
     current, ends = before.copy(), []
     for iteration in range(rounds):
         frame.salt = (*salt, iteration)
+        if exact:
+            frame.round = (*outer_round, iteration)
         frame.env, frame.alive = current, True
         enter(iteration)
         frame.execute(body)
@@ -228,7 +230,7 @@ def _loop(
         ends.append(end)
         current = end.copy()
     frame.loops.pop()
-    frame.salt = salt
+    frame.salt, frame.round = salt, outer_round
     after: Environment | None = None
     if ends:
         merged = ends[-1] if exact else merge(ends[0], ends[-1])

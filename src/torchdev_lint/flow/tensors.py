@@ -102,7 +102,8 @@ def combine(
         return Tensor(mended)
     if strict:
         known = [entry[0] for entry in strict if not _unknown(entry[0])]
-        return Tensor(known[0] if known else strict[0][0])
+        certainly_not = any(entry[1] is False for entry in found)
+        return Tensor(known[0] if known else strict[0][0], scalar=False if certainly_not else scalar)
     if len(operands) > len(found) or any(entry[0] != found[0][0] for entry in found):
         return Tensor(_device_of_scalars(found, len(operands)), scalar=scalar)
     return Tensor(found[0][0], scalar=scalar)
@@ -147,8 +148,8 @@ def index(frame: Frame, node: cst.CSTNode, tensor: Tensor, keys: list[Value]) ->
     """`x[key]`: a CPU index may index an accelerator's tensor, not the other way round."""
     for key in keys:
         for part in key.items if isinstance(key, Items) else (key,):
-            if not isinstance(part, Tensor) or part.scalar:
-                continue
+            if not isinstance(part, Tensor) or part.scalar is not False:
+                continue  # a 0-dim index is read as a number
             if conflicts.check_index(frame, node, tensor.device, part.device):
                 return Tensor(part.device, scalar=None)
     sliced = isinstance(node, cst.Subscript) and any(not isinstance(e.slice, cst.Index) for e in node.slice)
@@ -188,8 +189,11 @@ def device_keyword(frame: Frame, site: CallSite) -> Argument | None:
     return argument
 
 
-def transfer_target(frame: Frame, site: CallSite, name: str) -> Device | None:
-    """Where `.to(...)`, `.cuda(...)` or `.cpu()` moves to; None when it only changes the dtype."""
+def transfer_target(frame: Frame, site: CallSite, name: str, *, sure: bool = True) -> Device | None:
+    """Where `.to(...)`, `.cuda(...)` or `.cpu()` moves to; None when it only changes the dtype.
+
+    `sure`: the receiver is a tensor or a module, so that an integer can only be a device's index.
+    """
     if name == "cpu":
         return Cpu()
     if name == "cuda":
@@ -208,7 +212,8 @@ def transfer_target(frame: Frame, site: CallSite, name: str) -> Device | None:
     if not positional:
         return None
     first = positional[0]
-    _see_integer(frame, first, "integer", site)
+    if sure:
+        _see_integer(frame, first, "integer", site)
     if _is_none(first.value):
         return None
     return device_values.target_of(frame, first.value, first.node.value)

@@ -18,6 +18,7 @@ from torchdev_lint.flow.lattice import (
     Device,
     Origin,
     Symbol,
+    with_origin,
 )
 from torchdev_lint.flow.objects import escape
 from torchdev_lint.flow.values import (
@@ -291,7 +292,7 @@ def _is_number(argument: Argument) -> bool:
 
 def _legacy(frame: Frame, path: str, site: CallSite) -> Value:
     if path == factories.LEGACY_DEFAULT_TYPE:
-        return Tensor(device_values.made_on(frame, frame.default_device(), site.node))
+        return Tensor(with_origin(frame.default_device(), Origin(site.node, "made")))
     return Tensor(Cpu(Origin(site.node, "made")))
 
 

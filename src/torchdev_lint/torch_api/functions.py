@@ -32,7 +32,7 @@ NO_COMMON_DEVICE = frozenset(
         "compile jit.script jit.trace Generator device dtype Size finfo iinfo broadcast_shapes result_type can_cast promote_types "
         "set_num_threads get_num_threads use_deterministic_algorithms are_deterministic_algorithms_enabled typename vmap "
         "set_float32_matmul_precision get_float32_matmul_precision utils.data.DataLoader manual_seed equal allclose autograd.grad "
-        "nn.functional.has_torch_function"
+        "nn.functional.has_torch_function index_put index_put_ pin_memory utils.checkpoint.checkpoint"
     ).split()
 )
 """Functions in those namespaces that are no operations on operands of one device."""

@@ -9,6 +9,9 @@ RETURN_TENSORS = "return_tensors"
 RETURNS_ONE_TENSOR = frozenset({"encode", "apply_chat_template", "pad_sequence"})
 """Of those, the methods that return one tensor; the others return a mapping whose `.to()` works in place."""
 
+SKIPS_TEST = "skipTest"
+"""`unittest.TestCase.skipTest` does not return."""
+
 LEAVES_PROGRAM = frozenset(
     {"sys.exit", "os._exit", "builtins.exit", "builtins.quit", "os.abort", "exit", "quit"}
 )
@@ -63,6 +66,6 @@ PLACED_BY_LIBRARY = frozenset({"device_map"})
 
 NOT_DEVICE_USES = frozenset(
     "startswith endswith find index count replace split rsplit partition rpartition match fullmatch search compile "
-    "debug info warning warn error exception critical log print fail skip".split()
+    "setdefault debug info warning warn error exception critical log print fail skip".split()
 )
 """Functions and methods for which a device string is mere text."""
