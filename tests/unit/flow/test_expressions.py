@@ -139,9 +139,7 @@ IMPRECISE: dict[str, str] = {
     "and": "a left side whose truth is known does not decide",
 }
 """Cases in which the inference is known to give less than it should, and why."""
-WRONG: dict[str, str] = {
-    "modules made in a comprehension": "what one node makes in several rounds is one object",
-}
+WRONG: dict[str, str] = {}
 """Cases in which it is known to be wrong, and why."""
 
 

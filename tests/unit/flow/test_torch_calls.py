@@ -72,7 +72,11 @@ CASES: list[tuple[str, str, dict[str, str]]] = [
     ),
     (
         "partial given again",
-        "from functools import partial\nmake = partial(torch.zeros, device='cuda:1')\nx = make(2, device='cpu')",
+        """
+        from functools import partial
+        make = partial(torch.zeros, device='cuda:1')
+        x = make(2, device='cpu')
+        """,
         {"x": "cpu"},
     ),
     (
@@ -158,14 +162,20 @@ CASES: list[tuple[str, str, dict[str, str]]] = [
     # -- loaders
     (
         "batches of a TensorDataset",
-        "from torch.utils.data import DataLoader, TensorDataset\n"
-        "for x, y in DataLoader(TensorDataset(torch.zeros(4, 2), torch.zeros(4)), 2):\n    pass",
+        """
+        from torch.utils.data import DataLoader, TensorDataset
+        for x, y in DataLoader(TensorDataset(torch.zeros(4, 2), torch.zeros(4)), 2):
+            pass
+        """,
         {"x": "cpu", "y": "cpu"},
     ),
     (
         "batches of a dataset on the device",
-        "from torch.utils.data import DataLoader, TensorDataset\n"
-        "for x, in DataLoader(TensorDataset(torch.zeros(4, 2).cuda()), 2):\n    pass",
+        """
+        from torch.utils.data import DataLoader, TensorDataset
+        for x, in DataLoader(TensorDataset(torch.zeros(4, 2).cuda()), 2):
+            pass
+        """,
         {"x": "cuda"},
     ),
     (
@@ -209,8 +219,12 @@ CASES: list[tuple[str, str, dict[str, str]]] = [
     ),
     (
         "random_split",
-        "from torch.utils.data import DataLoader, TensorDataset, random_split\n"
-        "a, b = random_split(TensorDataset(torch.zeros(4, 2).cuda()), [2, 2])\nfor x, in DataLoader(a, 2):\n    pass",
+        """
+        from torch.utils.data import DataLoader, TensorDataset, random_split
+        a, b = random_split(TensorDataset(torch.zeros(4, 2).cuda()), [2, 2])
+        for x, in DataLoader(a, 2):
+            pass
+        """,
         {"x": "cuda"},
     ),
     # -- command lines
