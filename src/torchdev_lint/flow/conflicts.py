@@ -351,6 +351,8 @@ def report_at(frame: Frame, operand: Operand, found: Conflict) -> Report | None:
     place, current = place_of(frame, operand.node, operand.value), frame
     crossed: list[Frame] = []
     origin = found.right.origin
+    while origin is not None and origin.what == "factory" and origin.inner is not None:
+        origin = origin.inner  # made on the device of another tensor: the fault is that one's
     while (
         origin is not None
         and origin.what == "argument"

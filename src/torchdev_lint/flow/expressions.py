@@ -211,10 +211,13 @@ def visit_BinaryOperation(frame: Frame, node: cst.BinaryOperation) -> Value:
     if isinstance(node.left, (cst.SimpleString, cst.FormattedString)):
         with frame.quietly():
             left, right = frame.evaluate(node.left), frame.evaluate(node.right)
-    else:
+    elif isinstance(node.operator, cst.Multiply) and isinstance(node.left, (cst.List, cst.Tuple)):
+        # `["cuda:0"] * torch.cuda.is_available()`
         right = frame.evaluate(node.right)
         with frame.assuming(right.formula if isinstance(right, Truth) else TRUE):
             left = frame.evaluate(node.left)
+    else:
+        left, right = frame.evaluate(node.left), frame.evaluate(node.right)
     folded = literals.fold(node, left, right)
     if folded is not None:
         if literals.is_literal(node.left) and literals.is_literal(node.right):

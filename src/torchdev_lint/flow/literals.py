@@ -129,7 +129,7 @@ def _unreachable(fact: Formula, kind: str, index: int) -> bool:
                 assignment[atom] = index > atom.key[1]
             case "device-type" if atom.key[1] == kind:
                 assignment[atom] = False
-            case "opaque" if _FLAG.search(atom.text):
+            case "opaque" if index == 0 and _FLAG.search(atom.text):
                 # a flag that the user sets to ask for an accelerator; negated flags (`no_cuda`) the other way round
                 assignment[atom] = bool(re.search(r"(?i)(?:^|_|\.)(?:no|disable|cpu)", atom.text))
             case _:

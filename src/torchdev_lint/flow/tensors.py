@@ -305,13 +305,13 @@ _MAPPING_METHODS = frozenset({"items", "values", "keys", "get"})
 
 
 def _used_later(frame: Frame, site: CallSite) -> bool:
-    """Whether the tensor is named again after the call (in a loop: anywhere else); a warm-up is not a mistake."""
+    """Whether the tensor is named again further down; moving it only to warm up or to time it is not a mistake."""
     name = conflicts.dotted(site.receiver)
     if name is None:
         return isinstance(site.receiver, cst.Subscript)
     root = frame.analysis.module if frame.function is None else frame.function.node
     inside = {id(node) for node in walk(site.node)}
-    passed = bool(frame.loops)
+    passed = False
     for node in walk(root):
         if node is site.node:
             passed = True
