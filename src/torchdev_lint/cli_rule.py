@@ -44,15 +44,17 @@ def _find(wanted: str) -> type[Rule]:
 
 def _text(rule: type[Rule]) -> str:
     _, _, body = rule.documentation().partition("\n")
-    head = [f"# {rule.name} ({rule.code})", _sentence(rule.summary()), _availability(rule)]
+    head = [f"# {rule.name} ({rule.code})", sentence(rule.summary()), availability(rule)]
     return "\n\n".join([*head, body.strip("\n")])
 
 
-def _sentence(text: str) -> str:
+def sentence(text: str) -> str:
+    """`text` with a capital letter and a full stop."""
     return f"{text[:1].upper()}{text[1:]}."
 
 
-def _availability(rule: type[Rule]) -> str:
+def availability(rule: type[Rule]) -> str:
+    """What to expect of the rule's fix, and whether the rule has to be asked for."""
     match rule.fix_applicability:
         case Applicability.SAFE:
             fix = "A safe fix is sometimes available."
@@ -71,7 +73,7 @@ def _facts(rule: type[Rule]) -> dict[str, Any]:
         "code": rule.code,
         "linter": "torchdev-lint",
         "summary": rule.summary(),
-        "fix": _availability(rule),
+        "fix": availability(rule),
         "fix_availability": "Sometimes" if rule.fix_applicability else "None",
         "explanation": rule.documentation(),
         "default": rule.default,
