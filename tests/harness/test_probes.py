@@ -8,6 +8,7 @@ pytest.importorskip("torch", reason="the runtime half needs torch")
 
 from torchdev_lint.harness import probes, simulator
 from torchdev_lint.harness.probes import base
+from torchdev_lint.harness.simulator.rules import release
 
 CATALOGUE = sorted(probes.catalogue(), key=lambda probe: probe.accelerator)
 
@@ -24,6 +25,8 @@ def accelerator(request):
     indirect=["accelerator"],
 )
 def test_the_simulator_does_what_the_probe_says(accelerator, probe):
+    if release() < probe.since:
+        pytest.skip(f"torch {probe.since[0]}.{probe.since[1]} brought what it uses")
     problem = base.run(probe).problem(probe)
     assert problem is None, problem
 

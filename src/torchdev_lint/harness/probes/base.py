@@ -40,6 +40,8 @@ class Probe:
     accelerator: str = "cuda"
     devices: int = 1
     """How many accelerators it needs."""
+    since: tuple[int, int] = (2, 4)
+    """The first torch that has what it uses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,7 @@ def probe(
     confidence: str = "H",
     accelerator: str = "cuda",
     devices: int = 1,
+    since: tuple[int, int] = (2, 4),
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Register the decorated function as a probe; its name and its module's are the probe's name and area."""
 
@@ -78,7 +81,9 @@ def probe(
         name = function.__name__
         if name in _catalogue:
             raise ValueError(f"two probes are named {name}")
-        _catalogue[name] = Probe(name, area, function, source, raises, confidence, accelerator, devices)
+        _catalogue[name] = Probe(
+            name, area, function, source, raises, confidence, accelerator, devices, since
+        )
         return function
 
     return register

@@ -17,7 +17,7 @@ def mps_is_available() -> None:
     assert not torch.cuda.is_available()
 
 
-@probe("torch.accelerator", accelerator="mps")
+@probe("torch.accelerator", accelerator="mps", since=(2, 6))
 def mps_is_the_accelerator() -> None:
     assert torch.accelerator.current_accelerator() == torch.device("mps")
     assert torch.accelerator.device_count() == 1

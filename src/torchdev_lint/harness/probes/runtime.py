@@ -63,7 +63,7 @@ def streams_events(x: Tensor) -> None:
     torch.cuda.max_memory_allocated()
 
 
-@probe("the documentation")
+@probe("the documentation", since=(2, 6))
 def accelerator() -> None:
     assert torch.accelerator.is_available()
     assert torch.accelerator.current_accelerator().type == "cuda"

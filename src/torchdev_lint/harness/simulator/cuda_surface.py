@@ -103,6 +103,8 @@ def install(patches: Patches) -> None:
     patches.set(torch.version, "cuda", torch.version.cuda or "12.8")
     patches.function(torch.backends.cuda, "is_built", lambda: True)
     patches.function(torch.backends.cudnn, "is_available", lambda: True)
+    # Asked by recurrent networks before they pack their weights for cuDNN, which is not there.
+    patches.function(torch.backends.cudnn, "is_acceptable", lambda tensor: False)
 
 
 class _Replacer:

@@ -22,6 +22,7 @@ _numpy = torch._C.TensorBase.numpy
 _copy = torch._C.TensorBase.copy_
 _set_item = torch._C.TensorBase.__setitem__
 _type = torch._C.TensorBase.type
+_as_subclass = torch._C.TensorBase.as_subclass
 
 _UNINITIALISED = (torch.nn.UninitializedParameter, torch.nn.UninitializedBuffer)
 
@@ -87,7 +88,7 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         # They refuse all but a few functions, by identity (torch/nn/parameter.py).
         with torch._C.DisableTorchFunctionSubclass():
             moved = _to_anywhere(self, args, kwargs)
-        return moved if moved is self else moved.as_subclass(type(self))
+        return moved if moved is self else as_subclass(moved, type(self))
     if has_torch_function_unary(self):
         return handle_torch_function(to, (self,), self, *args, **kwargs)
     return _to_anywhere(self, args, kwargs)
@@ -270,6 +271,12 @@ def is_pinned(self: Tensor, device: Any = None) -> bool:
         return False
 
 
+def as_subclass(self: Tensor, cls: type) -> Tensor:
+    """`Tensor.as_subclass` out of the mode's sight: torch 2.4 cannot change the class of what passed a mode."""
+    with torch._C._DisableTorchDispatch():
+        return _as_subclass(self, cls)
+
+
 def install(patches: Patches) -> None:
     """Replace the methods of torch.Tensor."""
     methods: dict[str, Any] = {
@@ -283,6 +290,7 @@ def install(patches: Patches) -> None:
         "type_as": type_as,
         "pin_memory": pin_memory,
         "is_pinned": is_pinned,
+        "as_subclass": as_subclass,
     }
     if machine.machine().type == "mps":
         methods["mps"] = lambda self, *args, **kwargs: to(self, "mps")

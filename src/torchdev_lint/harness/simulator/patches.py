@@ -52,6 +52,7 @@ class Patches:
 
     def __init__(self) -> None:
         self._log: list[_Attribute | _Entry] = []
+        self._caches: list[Callable[[], None]] = []
 
     def set(self, owner: Any, name: str, value: Any) -> None:
         """Replace (or add) an attribute."""
@@ -82,18 +83,30 @@ class Patches:
         patch.apply()
         self._log.append(patch)
 
+    def cache(self, clear: Callable[[], None]) -> None:
+        """Call `clear` whenever what is in place changes, the first time at once."""
+        self._caches.append(clear)
+        clear()
+
     def undo(self) -> None:
         """Put everything back."""
         while self._log:
             self._log.pop().restore()
+        self._clear_caches()
+
+    def _clear_caches(self) -> None:
+        for clear in self._caches:
+            clear()
 
     @contextlib.contextmanager
     def suspended(self) -> Iterator[None]:
         """Put everything back for a while (in all threads)."""
         for patch in reversed(self._log):
             patch.restore()
+        self._clear_caches()
         try:
             yield
         finally:
             for patch in self._log:
                 patch.apply()
+            self._clear_caches()

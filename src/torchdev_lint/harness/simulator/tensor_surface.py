@@ -25,6 +25,8 @@ def install(patches: Patches) -> None:
     patches.function(torch, "get_device", get_device)
     patches.set(Tensor, "record_stream", lambda self, stream: None)
     patches.set(Tensor, "grad", property(_grad.__get__, set_grad, _grad.__delete__))
+    # It remembers `Tensor.grad.__get__`.
+    patches.cache(torch.overrides.get_default_nowrap_functions.cache_clear)
     _install_autograd(patches)
     _install_splits(patches)
 
