@@ -54,6 +54,14 @@ def _dispatch(arguments: list[str]) -> int:
         from torchdev_lint.cli_rule import explain
 
         return explain(arguments[1:])
+    if command == "verify":
+        from torchdev_lint.cli_verify import verify
+
+        return verify(arguments[1:])
+    if command == "doctor":
+        from torchdev_lint.cli_doctor import doctor
+
+        return doctor(arguments[1:])
     from torchdev_lint.cli_check import check
     from torchdev_lint.cli_options import parse_check
 

@@ -118,6 +118,28 @@ def place_of(frame: Frame, node: cst.Arg | cst.BaseExpression, value: Value) -> 
 
 
 @dataclass(frozen=True, slots=True)
+class Given:
+    """A value given to an operation at a node; `inside`: the node is a container that holds it."""
+
+    value: Value
+    node: cst.BaseExpression
+    inside: bool = False
+
+
+def given_by(argument: Argument) -> list[Given]:
+    """What an argument gives to an operation: its value, or each element of a tuple or list."""
+    value, node = argument.value, argument.node.value
+    if isinstance(value, Many):
+        return [Given(value.element, node, inside=True)]
+    if not isinstance(value, Items):
+        return [Given(value, node)]
+    written = node.elements if isinstance(node, (cst.Tuple, cst.List)) else ()
+    if len(written) == len(value.items):
+        return [Given(item, element.value) for item, element in zip(value.items, written, strict=True)]
+    return [Given(item, node, inside=True) for item in value.items]
+
+
+@dataclass(frozen=True, slots=True)
 class Operand:
     """A tensor (or a mapping of tensors) given to a call: its value, its device, the node that gives it."""
 
@@ -477,7 +499,11 @@ def target_expression(
     """
     # what a caller handed in may be elsewhere in another call: then only the activation's own names are sure
     handed_in = frame.caller is not None and callee is not None and callee.thing in frame.env.names.values()
-    name = device_values.name_of_device(frame, wanted, local=handed_in)
+    written = (
+        None if other is None else dotted(other.node.value if isinstance(other.node, cst.Arg) else other.node)
+    )
+    own_only = handed_in or (callee is None and frame.function is not None and written is not None)
+    name = device_values.name_of_device(frame, wanted, local=own_only)
     if name is not None:
         return name
     if other is not None:

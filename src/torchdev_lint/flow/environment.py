@@ -51,11 +51,16 @@ def distinguishing(left: Environment, right: Environment) -> Formula | None:
     return None
 
 
+def _join(guard: Formula | None, left: Value, right: Value) -> Value:
+    # nearly all values are shared between the copies; comparing them by their structure is what costs
+    return left if left is right else join(guard, left, right)
+
+
 def _merge_states(guard: Formula | None, left: State, right: State) -> State:
-    if left == right:
+    if left is right or left == right:
         return left
     attributes = {
-        name: join(guard, left.attributes[name], right.attributes[name])
+        name: _join(guard, left.attributes[name], right.attributes[name])
         if name in left.attributes and name in right.attributes
         else (left.attributes.get(name) or right.attributes[name])
         for name in {**left.attributes, **right.attributes}
@@ -82,7 +87,7 @@ def merge(left: Environment | None, right: Environment | None) -> Environment | 
         return left if right is None else right
     guard = distinguishing(left, right)
     names = {
-        name: join(guard, left.names[name], right.names[name])
+        name: _join(guard, left.names[name], right.names[name])
         if name in left.names and name in right.names
         else (left.names.get(name) or right.names[name])
         for name in {**left.names, **right.names}
@@ -90,6 +95,8 @@ def merge(left: Environment | None, right: Environment | None) -> Environment | 
     heap = dict(left.heap)
     for key, state in right.heap.items():
         other = heap.get(key)
+        if other is state:
+            continue
         if other is None:
             # the object was touched on one side only: on the other it is as assumed from the start
             other = default_state(Object(key)) if key not in left.heap and state.kind == "unknown" else state

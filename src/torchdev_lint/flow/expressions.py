@@ -31,6 +31,7 @@ from torchdev_lint.flow.values import (
     join,
     join_all,
 )
+from torchdev_lint.torch_api.modules import CONTAINERS
 
 
 @expression(cst.Name)
@@ -383,6 +384,15 @@ def rounds(frame: Frame, source: Value) -> list[Value]:
     """What the target of a loop is bound to, iteration by iteration: each known item, or one that stands for all."""
     if isinstance(source, Items) and 0 < len(source.items) <= MAX_UNROLLED:
         return list(source.items)
+    if isinstance(source, Object) and frame.state(source).api in CONTAINERS:
+        state = frame.state(source)
+        held = [
+            value
+            for name, value in state.attributes.items()
+            if name in state.registered and name.startswith("[")
+        ]
+        if 0 < len(held) <= MAX_UNROLLED:
+            return held
     if isinstance(source, Entries) and source.default == UNKNOWN and 0 < len(source.entries) <= MAX_UNROLLED:
         return [Literal(key) for key, _ in source.entries]
     return [iterate(frame, source)]

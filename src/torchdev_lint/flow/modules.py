@@ -77,6 +77,8 @@ def _container(frame: Frame, path: str, site: CallSite) -> State:
     elif len(parts) == 1 and isinstance(parts[0], Entries):
         unseen = unseen or parts[0].default != UNKNOWN
         parts = [value for _, value in parts[0].entries]
+    elif len(parts) == 1 and isinstance(parts[0], Many):
+        parts = [parts[0].element]
     elif len(parts) == 1 and not isinstance(parts[0], Object):
         unseen = True
     attributes = {f"[{index}]": part for index, part in enumerate(parts)}

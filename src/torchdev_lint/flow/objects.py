@@ -108,6 +108,8 @@ def _object_attribute(frame: Frame, thing: Object, name: str) -> Value:
     if name in IN_PLACE_MOVES and state.kind == "module":
         return Method(thing, name)
     match name:
+        case "weight" | "bias" if state.kind == "module" and state.api.startswith("torch.nn."):
+            return Tensor(state.device, parameter=True)
         case "device":
             if state.kind == "module" or state.moved:
                 return DeviceValue(state.device)

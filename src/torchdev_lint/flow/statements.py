@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import libcst as cst
 
-from torchdev_lint.flow import literals, truths
+from torchdev_lint.flow import conflicts, literals, tensors, truths
 from torchdev_lint.flow.classes import ClassModel, decorator_names
 from torchdev_lint.flow.conditions import FALSE, TRUE, Atom, Formula, negate
 from torchdev_lint.flow.device_values import as_device
@@ -16,7 +15,6 @@ from torchdev_lint.flow.expressions import iterate, rounds
 from torchdev_lint.flow.frame import Frame, Loop, statement
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Accelerator
 from torchdev_lint.flow.patterns import assign
-from torchdev_lint.flow.tensors import binary_operation
 from torchdev_lint.flow.values import (
     NONE,
     UNKNOWN,
@@ -28,7 +26,6 @@ from torchdev_lint.flow.values import (
     Items,
     Literal,
     Tensor,
-    Value,
 )
 from torchdev_lint.torch_api.libraries import CONTEXTS_THAT_EXPECT_FAILURE
 
@@ -63,15 +60,11 @@ def visit_AnnAssign(frame: Frame, node: cst.AnnAssign) -> None:
 @statement(cst.AugAssign)
 def visit_AugAssign(frame: Frame, node: cst.AugAssign) -> None:
     left, right = frame.evaluate(node.target), frame.evaluate(node.value)
-    operation = cst.BinaryOperation(node.target, cst.Add(), node.value)
-    result: Value = (
-        left
-        if isinstance(left, Tensor) and not left.scalar
-        else binary_operation(frame, operation, left, right)
-    )
-    if isinstance(result, Tensor) and result.scalar and not isinstance(right, Tensor):
-        result = replace(result, scalar=False)
-    assign(frame, node.target, result)
+    # the target cannot be moved on the spot: it counts as something inside a container
+    given = [conflicts.Given(left, node.target, inside=True), conflicts.Given(right, node.value)]
+    result = tensors.combine(frame, node, "operator", given, admits_scalar=True)
+    # in place: a tensor stays where it is
+    assign(frame, node.target, left if isinstance(left, Tensor) else result)
 
 
 @statement(cst.Del)

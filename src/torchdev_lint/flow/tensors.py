@@ -16,6 +16,8 @@ from torchdev_lint.flow.lattice import (
     Anywhere,
     Cpu,
     Device,
+    Level,
+    UnknownDevice,
     choose,
     describe,
     leaves,
@@ -71,28 +73,38 @@ def binary_operation(
         return UNKNOWN
     left_node = node.left
     right_node = node.right if isinstance(node, cst.BinaryOperation) else node.comparisons[0].comparator
-    return combine(frame, node, "operator", [(left, left_node), (right, right_node)], admits_scalar=True)
+    given = [conflicts.Given(left, left_node), conflicts.Given(right, right_node)]
+    return combine(frame, node, "operator", given, admits_scalar=True)
 
 
 def combine(
     frame: Frame,
     node: cst.CSTNode,
     operation: str,
-    operands: list[tuple[Value, cst.BaseExpression]],
+    operands: list[conflicts.Given],
     *,
     admits_scalar: bool,
 ) -> Value:
     """The result of an operation on operands that must share a device."""
     found: list[tuple[Device, bool | None, conflicts.Operand]] = []
-    for value, operand_node in operands:
+    for given in operands:
+        value = given.value
         device = tensor_device(frame, value)
         if device is not None and (isinstance(value, (Tensor, Either)) or frame_moved(frame, value)):
-            found.append((device, scalar_ness(value), conflicts.Operand(value, device, operand_node)))
+            found.append(
+                (
+                    device,
+                    scalar_ness(value),
+                    conflicts.Operand(Many(value) if given.inside else value, device, given.node),
+                )
+            )
     if not found:
         return UNKNOWN
-    operands = [entry for entry in operands if not isinstance(entry[0], Literal)]
-    # where a 0-dim CPU tensor is admitted, one that may be 0-dim proves nothing
-    strict = [entry for entry in found if not (admits_scalar and entry[1] is not False)]
+    operands = [entry for entry in operands if not isinstance(entry.value, Literal)]
+    # where a 0-dim CPU tensor is admitted, one that may be 0-dim proves nothing (an accelerator's is not admitted)
+    strict = [
+        entry for entry in found if not (admits_scalar and entry[1] is not False and _on_host(entry[0]))
+    ]
     mended: Device | None = None
     for entry in strict[1:]:
         mended = conflicts.check_operands(frame, node, operation, strict[0][2], entry[2]) or mended
@@ -107,6 +119,10 @@ def combine(
     if len(operands) > len(found) or any(entry[0] != found[0][0] for entry in found):
         return Tensor(_device_of_scalars(found, len(operands)), scalar=scalar)
     return Tensor(found[0][0], scalar=scalar)
+
+
+def _on_host(device: Device) -> bool:
+    return any(isinstance(leaf, (Cpu, UnknownDevice)) for leaf in leaves(device))
 
 
 def _device_of_scalars(found: list[tuple[Device, bool | None, conflicts.Operand]], operands: int) -> Device:
@@ -152,8 +168,35 @@ def index(frame: Frame, node: cst.CSTNode, tensor: Tensor, keys: list[Value]) ->
                 continue  # a 0-dim index is read as a number
             if conflicts.check_index(frame, node, tensor.device, part.device):
                 return Tensor(part.device, scalar=None)
-    sliced = isinstance(node, cst.Subscript) and any(not isinstance(e.slice, cst.Index) for e in node.slice)
-    return Tensor(tensor.device, scalar=tensor.scalar if sliced else None)
+    keeps = isinstance(node, cst.Subscript) and any(
+        _keeps_a_dimension(element.slice) for element in node.slice
+    )
+    return Tensor(
+        tensor.device, scalar=False if keeps or any(isinstance(key, Tensor) for key in keys) else None
+    )
+
+
+def reduces_inner_dimension(site: CallSite) -> bool:
+    """Whether a reduction certainly leaves a dimension: over a dimension other than the first, or with `keepdim`."""
+    keep, dim = site.keyword("keepdim"), site.keyword("dim")
+    if keep is not None and isinstance(keep.value, Literal) and keep.value.value is True:
+        return True
+    candidates = [dim] if dim is not None else site.positional()
+    return any(
+        isinstance(argument.value, Literal)
+        and isinstance(argument.value.value, int)
+        and argument.value.value >= 1
+        for argument in candidates
+    )
+
+
+def _keeps_a_dimension(part: cst.BaseSlice) -> bool:
+    """Whether the result of `x[part]` has a dimension for certain: a slice, `...` or `None`."""
+    match part:
+        case cst.Slice() | cst.Index(value=cst.Ellipsis() | cst.Name(value="None")):
+            return True
+        case _:
+            return False
 
 
 def cuda_argument(frame: Frame, site: CallSite) -> Device:
@@ -234,7 +277,7 @@ def call_method(frame: Frame, tensor: Tensor, name: str, site: CallSite) -> Valu
             assign(frame, site.receiver, UNKNOWN)
             return UNKNOWN
         if frame.discarded is site.node and not tensor.mapping:
-            _discarded(frame, site, target)
+            _discarded(frame, tensor, site, target)
         moved = replace(tensor, device=device_values.moved_to(frame, target, site.node), parameter=False)
         if tensor.mapping and site.receiver is not None:
             assign(frame, site.receiver, moved)
@@ -269,10 +312,9 @@ def call_method(frame: Frame, tensor: Tensor, name: str, site: CallSite) -> Valu
     if name in tensor_methods.IN_PLACE_SAME_RECEIVER:
         return tensor
     if name in tensor_methods.OPERAND_METHODS and site.receiver is not None:
-        operands: list[tuple[Value, cst.BaseExpression]] = [(tensor, site.receiver)]
-        operands += [
-            (argument.value, argument.node.value) for argument in site.arguments if not argument.star
-        ]
+        operands = [conflicts.Given(tensor, site.receiver)]
+        for argument in site.arguments:
+            operands += [] if argument.star else conflicts.given_by(argument)
         admits = name in tensor_methods.ADMITS_SCALAR_OPERAND
         combine(frame, site.node, name, operands, admits_scalar=admits)
     scalar = tensor.scalar
@@ -282,11 +324,16 @@ def call_method(frame: Frame, tensor: Tensor, name: str, site: CallSite) -> Valu
         scalar = None if scalar is False else scalar
     elif name in tensor_methods.REDUCES_TO_SCALAR:
         scalar = None if site.arguments else True
+        if reduces_inner_dimension(site):
+            scalar = False
     return Tensor(tensor.device, scalar=scalar)
 
 
-def _discarded(frame: Frame, site: CallSite, target: Device) -> None:
+def _discarded(frame: Frame, tensor: Tensor, site: CallSite, target: Device) -> None:
     """A tensor is moved and the result thrown away: it stays where it is."""
+    certain = conflicts.conflict(tensor.device, target, frame.env.path)
+    if certain is None or certain.level != Level.CERTAIN:
+        return  # it may be there already
     if site.receiver is None or not _used_later(frame, site):
         return
     frame.analysis.publish(
@@ -309,13 +356,24 @@ def _used_later(frame: Frame, site: CallSite) -> bool:
     name = conflicts.dotted(site.receiver)
     if name is None:
         return isinstance(site.receiver, cst.Subscript)
+    if name.startswith("self."):
+        return True
     root = frame.analysis.module if frame.function is None else frame.function.node
-    inside = {id(node) for node in walk(site.node)}
+    skipped = {id(node) for node in walk(site.node)}
     passed = False
     for node in walk(root):
         if node is site.node:
             passed = True
-        elif passed and id(node) not in inside and conflicts.dotted(node) == name:
+        elif not passed or id(node) in skipped:
+            continue
+        elif isinstance(node, cst.Assign):
+            if any(conflicts.dotted(target.target) == name for target in node.targets):
+                return any(conflicts.dotted(part) == name for part in walk(node.value))
+        elif isinstance(node, cst.Attribute) and conflicts.dotted(node.value) == name:
+            if node.attr.value not in tensor_methods.METADATA_ATTRIBUTES | tensor_methods.HOST_METHODS:
+                return True
+            skipped.add(id(node.value))
+        elif conflicts.dotted(node) == name:
             return True
     return False
 

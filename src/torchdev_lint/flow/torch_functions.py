@@ -130,7 +130,24 @@ def _copy(frame: Frame, site: CallSite) -> Value:
     value = site.positional()[0].value
     if not isinstance(value, Object):
         return value
-    return frame.fresh(site.node, frame.state(value), value.text)
+    return _deep_copy(frame, site, value, {})
+
+
+def _deep_copy(frame: Frame, site: CallSite, thing: Object, copies: dict[Object, Object]) -> Object:
+    """A copy of an object with copies of the modules in it: moving one leaves the other."""
+    if thing in copies:
+        return copies[thing]
+    copy = Object(("copy", id(site.node), frame.uid, frame.round, thing.key), thing.text)
+    copies[thing] = copy
+    state = frame.state(thing)
+    attributes = {
+        name: _deep_copy(frame, site, held, copies)
+        if isinstance(held, Object) and held.key in frame.env.heap
+        else held
+        for name, held in state.attributes.items()
+    }
+    frame.set_state(copy, replace(state, attributes=attributes))
+    return copy
 
 
 def _torch(frame: Frame, path: str, site: CallSite) -> Value | None:
@@ -312,14 +329,10 @@ def _operation(frame: Frame, path: str, site: CallSite) -> Value | None:
         "." in name and not path.startswith(functions.OPERATION_NAMESPACES[1:])
     ):
         return None
-    operands: list[tuple[Value, cst.BaseExpression]] = []
+    operands: list[conflicts.Given] = []
     for argument in site.arguments:
-        if argument.star:
-            continue
-        if isinstance(argument.value, Items):
-            operands += [(item, argument.node.value) for item in argument.value.items]
-        elif argument.keyword not in ("device", "dtype", "out", "generator"):
-            operands.append((argument.value, argument.node.value))
+        if not argument.star and argument.keyword not in ("device", "dtype", "out", "generator"):
+            operands += conflicts.given_by(argument)
     result = tensors.combine(frame, site.node, name, operands, admits_scalar=name in functions.ADMITS_SCALAR)
     if isinstance(result, Tensor):
         if name not in functions.ADMITS_SCALAR:
@@ -337,6 +350,8 @@ def _operation(frame: Frame, path: str, site: CallSite) -> Value | None:
                 "argmin",
             )
             scalar = len(site.arguments) == 1 or None if reduces else result.scalar
+            if reduces and tensors.reduces_inner_dimension(site):
+                scalar = False
             if name in ("cat", "concat", "stack", "matmul", "mm", "bmm", "unsqueeze", "reshape"):
                 scalar = False
             result = replace(result, scalar=scalar)

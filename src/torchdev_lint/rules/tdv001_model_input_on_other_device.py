@@ -41,17 +41,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.flow.events import ModelCall
-from torchdev_lint.flow.lattice import Cpu, Leaf, Origin, story
+from torchdev_lint.flow.lattice import Cpu
 from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Note, Rule
+from torchdev_lint.rules.stories import notes
 
 if TYPE_CHECKING:
     from torchdev_lint.flow.events import Event, Place
-
-_STEPS = {
-    "moved": "{thing} is moved to {device} here",
-    "made": "{thing} is made on {device} here",
-    "loaded": "the batches of this loader are on {device}",
-}
 
 
 class ModelInputOnOtherDevice(Rule):
@@ -66,14 +61,14 @@ class ModelInputOnOtherDevice(Rule):
     def check(self, event: Event) -> Iterator[Finding]:
         """Every conflict of a model call is a finding."""
         assert isinstance(event, ModelCall)
-        notes = [
-            *_notes(event.model, event.model_name, event.model_device),
-            *_notes(event.given, "the input", event.given_device),
+        shown = [
+            *notes(event.model, f"`{event.model_name}`", event.model_device),
+            *notes(event.given, "the input", event.given_device),
         ]
         if event.inner is not None:
-            notes.append(Note(event.inner, f"`{event.through}` uses the input with the model here"))
+            shown.append(Note(event.inner, f"`{event.through}` uses the input with the model here"))
         node = event.place.node if event.transfer is None else event.transfer.node
-        own = [note for note in notes if note.node is not node]
+        own = [note for note in shown if note.node is not node]
         yield Finding(node, _message(event), tuple(own), _fix(event))
 
 
@@ -90,18 +85,9 @@ def _message(event: ModelCall) -> str:
             f"the {kind} `{event.model_name}` is on the CPU, but its input {what} is on {event.given_device}"
         )
     where = f"the {kind} `{event.model_name}` is on {event.model_device}"
-    if event.through and event.transfer is None:
+    if event.through not in ("", "forward", "__call__") and event.transfer is None:
         return f"{what} is on {event.given_device}, but {where}: `{event.through}` needs them on one device"
     return f"{what} is on {event.given_device}, but {where}"
-
-
-def _notes(leaf: Leaf, thing: str, device: str) -> Iterator[Note]:
-    for step in story(leaf):
-        yield Note(step.node, _step(step, thing if thing.startswith("the ") else f"`{thing}`", device))
-
-
-def _step(step: Origin, thing: str, device: str) -> str:
-    return _STEPS.get(step.what, "{thing} is on {device} here").format(thing=thing, device=device)
 
 
 def _fix(event: ModelCall) -> NodeFix | None:

@@ -1,0 +1,88 @@
+"""TDV004: the operands of an operation are on different devices.
+
+## What it does
+Finds operators, functions and tensor methods whose tensor operands are certainly on different devices, and CPU tensors indexed
+by a tensor on an accelerator. Operands that were just made by a factory without `device=` are TDV005's.
+
+## Why it fails
+PyTorch's operators need their operands on one device:
+`RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!`.
+
+## Example
+    history = torch.zeros(10)
+    for batch in loader:
+        scores = model(batch.to(device))
+        best = torch.maximum(history, scores)
+
+## Use instead
+        best = torch.maximum(history.to(scores.device), scores)
+
+## Fix safety
+Safe when the device is held by a name or by the other operand: `.to(...)` of the operand that is on the CPU.
+
+## Known limits
+What PyTorch admits is not reported: a 0-dim CPU tensor (or one that may be 0-dim) in pointwise operations, a CPU index or mask
+on an accelerator's tensor, `copy_`, assignment to items and slices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar
+
+from torchdev_lint.diagnostics import Applicability
+from torchdev_lint.flow.events import MixedOperation
+from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Rule
+from torchdev_lint.rules.stories import notes
+
+if TYPE_CHECKING:
+    from torchdev_lint.flow.events import Event
+
+
+class MixedDeviceOperation(Rule):
+    """See the module's docstring."""
+
+    code = "TDV004"
+    name = "mixed-device-operation"
+    fix_applicability = Applicability.SAFE
+    answers: ClassVar = (MixedOperation,)
+    witness: ClassVar = ("simulated", "cuda")
+
+    def check(self, event: Event) -> Iterator[Finding]:
+        """Certain differences are findings, but for the operands that TDV005 reports at their factory."""
+        assert isinstance(event, MixedOperation)
+        if not event.certain or event.factory is not None:
+            return
+        shown = [
+            *notes(event.left, "the other operand", event.left_device),
+            *notes(event.right, "it", event.right_device),
+        ]
+        node = event.place.node
+        yield Finding(
+            node, _message(event), tuple(note for note in shown if note.node is not node), _fix(event)
+        )
+
+
+def _message(event: MixedOperation) -> str:
+    if event.operation == "index":
+        return f"a tensor on {event.left_device} is indexed by one on {event.right_device}"
+    text = event.place.text
+    what = f"`{text}`" if len(text) <= 40 and "\n" not in text else "an operand"
+    other = (
+        f"`{event.other}`"
+        if event.other and len(event.other) <= 40 and "\n" not in event.other
+        else "the other operand"
+    )
+    through = f": `{event.through}` needs them on one device" if event.through else ""
+    return f"{what} is on {event.right_device}, but {other} is on {event.left_device}{through}"
+
+
+def _fix(event: MixedOperation) -> NodeFix | None:
+    if event.target is None or event.place.container:
+        return None
+    node = event.place.value_node
+    move = f".to({event.target})"
+    edits: tuple[NodeEdit, ...] = (NodeEdit(node, "after", move),)
+    if event.place.needs_parentheses:
+        edits = (NodeEdit(node, "before", "("), NodeEdit(node, "after", f"){move}"))
+    return NodeFix(edits, Applicability.SAFE, f"Move it with `{move}`")

@@ -1,0 +1,65 @@
+"""TDV005: a tensor is made without `device=` and meets one that is elsewhere.
+
+## What it does
+Finds `torch.zeros`, `arange`, `tensor`, `ones`, `rand` and the other factory functions called without `device=` whose result
+then meets, in the same function, a tensor that is on another device.
+
+## Why it fails
+A factory without `device=` makes a CPU tensor (unless a default device was set). The operation that meets both raises
+`RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!`.
+
+## Example
+    ids = torch.zeros(height, width, device=device)
+    ids = ids + torch.arange(width)
+
+## Use instead
+    ids = ids + torch.arange(width, device=device)
+
+## Fix safety
+Safe when the tensor is used nowhere else: it is made in the expression in which it fails. Otherwise unsafe: other uses may want
+it on the CPU.
+
+## Known limits
+The factory and the operation must stand in one function. Tensors that may be 0-dim are legal in pointwise operations and not
+reported there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar
+
+from torchdev_lint.diagnostics import Applicability
+from torchdev_lint.flow.events import MixedOperation
+from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Note, Rule
+from torchdev_lint.rules.stories import notes
+
+if TYPE_CHECKING:
+    from torchdev_lint.flow.events import Event
+
+
+class FactoryWithoutDevice(Rule):
+    """See the module's docstring."""
+
+    code = "TDV005"
+    name = "factory-without-device"
+    fix_applicability = Applicability.SAFE
+    answers: ClassVar = (MixedOperation,)
+    witness: ClassVar = ("simulated", "cuda")
+
+    def check(self, event: Event) -> Iterator[Finding]:
+        """Certain differences whose operand at fault was made by a factory of the same function are findings."""
+        assert isinstance(event, MixedOperation)
+        if not event.certain or event.factory is None:
+            return
+        other = (
+            f"`{event.other}`"
+            if event.other and len(event.other) <= 40 and "\n" not in event.other
+            else "the other operand"
+        )
+        message = f"made on {event.right_device} without `device=`, but meets {other} on {event.left_device}"
+        meets = Note(event.node, "they meet here")
+        shown = (*notes(event.left, "the other operand", event.left_device), meets)
+        edit = NodeEdit(event.factory.args[-1], "after", f", device={event.target}")
+        fix = NodeFix((edit,), Applicability.UNSAFE, f"Make it with `device={event.target}`")
+        yield Finding(event.factory, message, shown, fix)
