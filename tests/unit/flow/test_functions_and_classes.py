@@ -591,9 +591,7 @@ CASES: list[tuple[str, str, dict[str, str]]] = [
 IMPRECISE: dict[str, str] = {
     "classmethod": "the class is not bound when a class method is called on it",
     "alternative constructor": "the class is not bound when a class method is called on it",
-    "its weight": "the parameters of PyTorch's modules are not known by name",
     "moved in __init__": "a module moved before it is whole is taken to be without parameters",
-    "append to a ModuleList": "iterating over a module list gives nothing",
 }
 """Cases in which the inference is known to give less than it should, and why."""
 WRONG: dict[str, str] = {

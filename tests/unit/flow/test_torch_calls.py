@@ -240,10 +240,7 @@ CASES: list[tuple[str, str, dict[str, str]]] = [
         {"x": "args.device"},
     ),
 ]
-IMPRECISE: dict[str, str] = {
-    "stack of a comprehension": "a list of unknown length is not looked into",
-    "cat of a filled list": "a list of unknown length is not looked into",
-}
+IMPRECISE: dict[str, str] = {}
 """Cases in which the inference is known to give less than it should, and why."""
 WRONG: dict[str, str] = {}
 """Cases in which it is known to be wrong, and why."""
