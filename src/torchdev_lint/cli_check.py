@@ -52,10 +52,7 @@ def _check_stdin(options: Options) -> int:
         if not excluded:
             print(os.path.abspath(path))
         return CLEAN
-    if excluded:
-        result = RunResult(())
-    else:
-        result = RunResult((check_bytes(data, path, config, _allowed(options, config)),))
+    result = RunResult(() if excluded else (check_bytes(data, path, config, _allowed(options, config)),))
     if options.fix and not options.diff:
         # The fixed source is the output; whatever else there is to say goes elsewhere.
         sys.stdout.flush()
@@ -118,7 +115,9 @@ def _print_findings(result: RunResult, options: Options, config: Config) -> None
         write(full.render(remaining, fixable, result.sources.get), stream, colour=colour)
     # "All checks passed!" would be a lie about files that could not be checked.
     if not options.quiet and (remaining or not result.errors):
-        stream.write(summary.closing_lines(remaining, sum(result.counts.values()), unsafe=config.unsafe_fixes))
+        stream.write(
+            summary.closing_lines(remaining, sum(result.counts.values()), unsafe=config.unsafe_fixes)
+        )
 
 
 def _coloured(options: Options, stream: object) -> bool:

@@ -87,8 +87,11 @@ def test_a_pipe_closed_from_the_start_ends_quietly(project: Path, arguments: lis
 
 
 def test_an_interruption_ends_quietly(project: Path) -> None:
+    # Whoever runs the tests in the background of a script has SIGINT ignored, and all children inherit that.
+    start = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    start += "import sys; from torchdev_lint.cli import main; sys.exit(main(['-']))"
     process = subprocess.Popen(
-        [sys.executable, "-m", "torchdev_lint", "-"],
+        [sys.executable, "-c", start],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
