@@ -286,8 +286,9 @@ def _publish_mixed(
     target = target_expression(report.frame, beside.device, other)
     given_by = _transfer(frame, found.right.origin.root() if found.right.origin is not None else None)
     moved_by = _transfer(frame, found.left.origin.root() if found.left.origin is not None else None)
+    factory = _factory(report, found.right, target)
     frame.analysis.publish(
-        ("mixed", id(node), id(report.place.node)),
+        ("mixed", id(node), id(report.place.node)) if factory is None else ("factory", id(factory)),
         MixedOperation(
             node=node,
             operation=operation,
@@ -300,7 +301,7 @@ def _publish_mixed(
             other="" if other is None else frame.analysis.text(other.node),
             target=target,
             through=report.through,
-            factory=_factory(report, found.right, target),
+            factory=factory,
         ),
     )
 

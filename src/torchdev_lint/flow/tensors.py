@@ -19,6 +19,7 @@ from torchdev_lint.flow.lattice import (
     Level,
     UnknownDevice,
     choose,
+    conflict,
     describe,
     leaves,
 )
@@ -331,7 +332,7 @@ def call_method(frame: Frame, tensor: Tensor, name: str, site: CallSite) -> Valu
 
 def _discarded(frame: Frame, tensor: Tensor, site: CallSite, target: Device) -> None:
     """A tensor is moved and the result thrown away: it stays where it is."""
-    certain = conflicts.conflict(tensor.device, target, frame.env.path)
+    certain = conflict(tensor.device, target, frame.env.path)
     if certain is None or certain.level != Level.CERTAIN:
         return  # it may be there already
     if site.receiver is None or not _used_later(frame, site):
