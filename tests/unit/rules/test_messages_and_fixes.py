@@ -1,0 +1,124 @@
+"""What TDV001 and TDV002 say about single programs, and the text that their fixes give."""
+
+from __future__ import annotations
+
+import pytest
+
+from torchdev_lint.config import Config
+from torchdev_lint.diagnostics import Applicability, Diagnostic
+from torchdev_lint.engine.check import check_source
+
+HEADER = "import torch\nfrom torch import nn\n"
+SAFE, UNSAFE = Applicability.SAFE, Applicability.UNSAFE
+
+
+def found(code: str, rule: str) -> Diagnostic:
+    (diagnostic,) = check_source(HEADER + code, "program.py", Config(select=(rule,)))
+    return diagnostic
+
+
+def fixed(code: str, diagnostic: Diagnostic) -> str:
+    assert diagnostic.fix is not None
+    lines = (HEADER + code).split("\n")
+    for edit in sorted(diagnostic.fix.edits, reverse=True):
+        start, end = edit.range.start, edit.range.end
+        assert start.row == end.row
+        line = lines[start.row - 1]
+        lines[start.row - 1] = line[: start.column - 1] + edit.content + line[end.column - 1 :]
+    return "\n".join(lines).removeprefix(HEADER)
+
+
+NET = "device = torch.device('cuda:1')\nnet = nn.Linear(2, 2).to(device)\nx = torch.zeros(1, 2)\nxs = [x]\n"
+
+
+@pytest.mark.parametrize(
+    ("call", "after", "applicability"),
+    [
+        ("net(x)", "net(x.to(device))", SAFE),
+        ("net(input=x)", "net(input=x.to(device))", SAFE),
+        ("net(x + 1)", "net((x + 1).to(device))", SAFE),
+        ("net(-x)", "net((-x).to(device))", SAFE),
+        ("net((x + 1))", "net((x + 1).to(device))", SAFE),
+        ("net(x.view(1, 2))", "net(x.view(1, 2).to(device))", SAFE),
+        ("net(*[x])", "net(*[x.to(device)])", SAFE),
+        ("net(*xs)", "net(*[t.to(device) for t in xs])", UNSAFE),
+        ("net.forward(x)", "net.forward(x.to(device))", SAFE),
+        ("net(\n    x,\n)", "net(\n    x.to(device),\n)", SAFE),
+    ],
+)
+def test_an_input_is_moved(call: str, after: str, applicability: Applicability) -> None:
+    diagnostic = found(NET + call, "TDV001")
+    assert diagnostic.fix is not None
+    assert (fixed(NET + call, diagnostic), diagnostic.fix.applicability) == (NET + after, applicability)
+
+
+def test_a_model_that_was_forgotten_is_moved() -> None:
+    code = (
+        "device = torch.device('cuda')\nnet = nn.Linear(2, 2)\nx = torch.zeros(1, 2, device=device)\nnet(x)\n"
+    )
+    diagnostic = found(code, "TDV001")
+    assert diagnostic.fix is not None
+    assert diagnostic.fix.applicability == UNSAFE
+    assert fixed(code, diagnostic) == code.replace("nn.Linear(2, 2)", "nn.Linear(2, 2).to(device)")
+
+
+def test_a_transfer_to_another_accelerator_is_redirected() -> None:
+    code = NET.replace("torch.zeros(1, 2)", "torch.zeros(1, 2).to('cuda:0')") + "net(x)\n"
+    diagnostic = found(code, "TDV001")
+    assert diagnostic.fix is not None
+    assert diagnostic.fix.applicability == UNSAFE
+    assert fixed(code, diagnostic) == code.replace("'cuda:0'", "device")
+
+
+def test_the_message_names_both_devices_and_where_they_come_from() -> None:
+    diagnostic = found(NET + "net(x)", "TDV001")
+    assert "`x` is on the CPU" in diagnostic.message
+    assert "`net` is on `device` (cuda:1)" in diagnostic.message
+    assert [(note.range.start.row, note.message) for note in diagnostic.related] == [
+        (4, "`net` is moved to `device` (cuda:1) here"),
+        (5, "the input is made on the CPU here"),
+    ]
+    assert (diagnostic.range.start.row, diagnostic.range.start.column) == (7, 5)
+
+
+def test_a_loss_is_called_a_loss() -> None:
+    code = "loss = nn.CrossEntropyLoss(weight=torch.ones(2))\nx = torch.zeros(1, 2).cuda()\nloss(x, x)"
+    assert (
+        "the loss `loss` is on the CPU"
+        in check_source(HEADER + code, "p.py", Config(select=("TDV001",)))[0].message
+    )
+
+
+CHOICE = '"cuda" if torch.cuda.is_available() else "cpu"'
+
+
+@pytest.mark.parametrize(
+    ("code", "after"),
+    [
+        ("net = nn.Linear(2, 2).to('cuda:0')", f"net = nn.Linear(2, 2).to({CHOICE})"),
+        ("net = nn.Linear(2, 2).cuda(0)", f"net = nn.Linear(2, 2).to({CHOICE})"),
+        ("d = torch.device('cuda', 0)", f"d = torch.device({CHOICE})"),
+        ("d = torch.device('cuda:0')", f"d = torch.device({CHOICE})"),
+        ("x = torch.zeros(2, device=0)", f"x = torch.zeros(2, device={CHOICE})"),
+        (
+            "x = torch.zeros(2, device='cuda:1')",
+            'x = torch.zeros(2, device="cuda:1" if torch.cuda.device_count() > 1 else "cpu")',
+        ),
+        (
+            f"device = {CHOICE}\nx = torch.zeros(2, device='cuda:0')",
+            f"device = {CHOICE}\nx = torch.zeros(2, device=device)",
+        ),
+    ],
+)
+def test_a_literal_is_chosen_at_run_time(code: str, after: str) -> None:
+    diagnostic = found(code, "TDV002")
+    assert diagnostic.fix is not None
+    assert (fixed(code, diagnostic), diagnostic.fix.applicability) == (after, UNSAFE)
+    assert check_source(HEADER + after, "p.py", Config(select=("TDV002",))) == []
+
+
+@pytest.mark.parametrize("kind", ["mps:0", "npu:0"])
+def test_no_fix_without_an_idiom(kind: str) -> None:
+    diagnostic = found(f"x = torch.zeros(2, device='{kind}')", "TDV002")
+    assert diagnostic.fix is None
+    assert f"`{kind}` is hard-coded" in diagnostic.message
