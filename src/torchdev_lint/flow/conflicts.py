@@ -316,27 +316,34 @@ def _factory(report: Report, fault: Leaf, target: str | None) -> cst.Call | None
     return origin.node if report.frame.bound_before(target, origin) else None
 
 
-def check_index(frame: Frame, node: cst.CSTNode, receiver: Device, key: Device) -> bool:
+def check_index(frame: Frame, node: cst.CSTNode, table: Operand, key: Operand) -> bool:
     """Publish a `MixedOperation` when a CPU tensor is indexed by an accelerator's tensor (the reverse is legal)."""
-    found = conflict(receiver, key, frame.env.path)
-    if found is None or found.level == Level.NO or not isinstance(found.left, Cpu):
+    found = conflict(key.device, table.device, frame.env.path)
+    if found is None or found.level == Level.NO or not isinstance(found.right, Cpu):
         return False
     if any(
         leaf.origin is not None and _is_consequence(frame, leaf.origin.root())
         for leaf in (found.left, found.right)
     ):
         return True
+    place = place_of(frame, table.node, table.value)
+    target = target_expression(frame, key.device, key)
+    factory = _factory(Report(place, frame, table.device), found.right, target)
+    moved_by = _transfer(frame, found.left.origin.root() if found.left.origin is not None else None)
     frame.analysis.publish(
-        ("mixed", id(node), id(node)),
+        ("mixed", id(node), id(node)) if factory is None else ("factory", id(factory)),
         MixedOperation(
             node=node,
             operation="index",
             left=found.left,
             right=found.right,
-            place=Place(node, node, frame.analysis.text(node)),
+            place=replace(place, node=node),
             certain=found.level == Level.CERTAIN,
-            left_device=describe(found.left),
+            left_device=_called(found.left, moved_by),
             right_device=describe(found.right),
+            other=frame.analysis.text(key.node),
+            target=target,
+            factory=factory,
         ),
     )
     return True

@@ -163,12 +163,14 @@ def is_scalar(value: Value) -> bool:
 
 def index(frame: Frame, node: cst.CSTNode, tensor: Tensor, keys: list[Value]) -> Value:
     """`x[key]`: a CPU index may index an accelerator's tensor, not the other way round."""
-    for key in keys:
-        for part in key.items if isinstance(key, Items) else (key,):
-            if not isinstance(part, Tensor) or part.scalar is not False:
-                continue  # a 0-dim index is read as a number
-            if conflicts.check_index(frame, node, tensor.device, part.device):
-                return Tensor(part.device, scalar=None)
+    if isinstance(node, cst.Subscript):
+        table = conflicts.Operand(tensor, tensor.device, node.value)
+        for element, key in zip(node.slice, keys, strict=False):
+            # a 0-dim index is read as a number
+            if isinstance(key, Tensor) and key.scalar is False and isinstance(element.slice, cst.Index):
+                operand = conflicts.Operand(key, key.device, element.slice.value)
+                if conflicts.check_index(frame, node, table, operand):
+                    return Tensor(key.device, scalar=None)
     keeps = isinstance(node, cst.Subscript) and any(
         _keeps_a_dimension(element.slice) for element in node.slice
     )
@@ -349,6 +351,9 @@ def _discarded(frame: Frame, tensor: Tensor, site: CallSite, target: Device) -> 
     )
 
 
+_SIZES = frozenset(
+    {"size", "dim", "ndimension", "numel", "nelement", "element_size", "stride", "is_contiguous"}
+)
 _MAPPING_METHODS = frozenset({"items", "values", "keys", "get"})
 
 
@@ -371,7 +376,7 @@ def _used_later(frame: Frame, site: CallSite) -> bool:
             if any(conflicts.dotted(target.target) == name for target in node.targets):
                 return any(conflicts.dotted(part) == name for part in walk(node.value))
         elif isinstance(node, cst.Attribute) and conflicts.dotted(node.value) == name:
-            if node.attr.value not in tensor_methods.METADATA_ATTRIBUTES | tensor_methods.HOST_METHODS:
+            if node.attr.value not in tensor_methods.METADATA_ATTRIBUTES | _SIZES:
                 return True
             skipped.add(id(node.value))
         elif conflicts.dotted(node) == name:

@@ -65,7 +65,7 @@ class MixedDeviceOperation(Rule):
 
 def _message(event: MixedOperation) -> str:
     if event.operation == "index":
-        return f"a tensor on {event.left_device} is indexed by one on {event.right_device}"
+        return f"a tensor on {event.right_device} is indexed by one on {event.left_device}"
     text = event.place.text
     what = f"`{text}`" if len(text) <= 40 and "\n" not in text else "an operand"
     other = (
