@@ -73,6 +73,10 @@ class FixtureFile:
             for code in match[1].split(", ")
         )
 
+    def codes(self) -> list[str]:
+        """The codes of the findings, each once."""
+        return sorted({code for _, code in self.expected()})
+
     def raises(self) -> list[int]:
         """The rows marked `# raises`."""
         return [row for row, line in enumerate(self.text.splitlines(), 1) if _RAISES.search(line)]
