@@ -40,6 +40,8 @@ def check_source(text: str, path: str, config: Config) -> list[Diagnostic]:
         module = cst.parse_module(unified)
     except cst.ParserSyntaxError as error:
         return [syntax_error(path, error.message, error.editor_line, error.editor_column)]
+    except (cst.CSTValidationError, UnicodeError) as error:
+        return [syntax_error(path, str(error), 1, 1)]
     except RecursionError:
         return [syntax_error(path, "nested too deeply to be parsed", 1, 1)]
     constructors = DEFAULT_TENSOR_CONSTRUCTORS | frozenset(config.tensor_constructors)

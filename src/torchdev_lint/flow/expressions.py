@@ -7,8 +7,9 @@ from dataclasses import replace
 import libcst as cst
 
 from torchdev_lint.flow import literals, tensors, truths
-from torchdev_lint.flow.conditions import TRUE, Formula, conjunction, disjunction, negate
+from torchdev_lint.flow.conditions import TRUE, Constant, Formula, conjunction, disjunction, negate
 from torchdev_lint.flow.frame import Frame, expression
+from torchdev_lint.flow.functions import evaluate_defaults
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, choose
 from torchdev_lint.flow.objects import get_attribute
 from torchdev_lint.flow.patterns import assign
@@ -183,6 +184,8 @@ def visit_BooleanOperation(frame: Frame, node: cst.BooleanOperation) -> Value:
     with frame.assuming(left_truth if is_and else negate(left_truth)):
         right = frame.evaluate(node.right)
     right_truth = truths.truth_of(frame, node.right, right)
+    if isinstance(left, Literal) and isinstance(left_truth, Constant):
+        return right if left_truth.value == is_and else left
     if isinstance(left, (Truth, Literal)) and isinstance(right, Truth):
         return Truth(conjunction(left_truth, right_truth) if is_and else disjunction(left_truth, right_truth))
     if isinstance(right, (Tensor, DeviceValue, Object, Literal, Either)) and not isinstance(left, Truth):
@@ -349,6 +352,7 @@ def visit_NamedExpr(frame: Frame, node: cst.NamedExpr) -> Value:
 
 @expression(cst.Lambda)
 def visit_Lambda(frame: Frame, node: cst.Lambda) -> Value:
+    evaluate_defaults(frame, node.params)
     return Function(node, "<lambda>", frame)
 
 

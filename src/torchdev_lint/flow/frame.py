@@ -72,6 +72,8 @@ class Analysis:
     options: Options
     events: dict[tuple[Any, ...], Event] = field(default_factory=dict)
     literals: dict[int, list[DeviceLiteral]] = field(default_factory=dict)
+    defaults: dict[int, Value] = field(default_factory=dict)
+    """The values of default arguments, by parameter node, as they were where the function was defined."""
     pending: list[Function] = field(default_factory=list)
     """Functions met so far, each to be read on its own once."""
     budget: int = FILE_BUDGET
@@ -160,7 +162,10 @@ class Frame:
             self.analysis.budget -= 1
             handler = STATEMENTS.get(type(node))
             if handler is not None:
-                handler(self, node)
+                try:
+                    handler(self, node)
+                except RecursionError:
+                    continue  # an expression nested beyond the interpreter's stack: nothing is known of it
 
     def run_branch(self, env: Environment, statements: Sequence[cst.CSTNode]) -> Environment | None:
         """Run a block on an environment of its own; None when its end cannot be reached."""

@@ -163,11 +163,17 @@ def _bind(child: Frame, function: Function, site: CallSite) -> dict[str, Value]:
     return names
 
 
+def evaluate_defaults(frame: Frame, parameters: cst.Parameters) -> None:
+    """Default arguments are evaluated where the function is defined."""
+    for parameter in (*parameters.posonly_params, *parameters.params, *parameters.kwonly_params):
+        if parameter.default is not None:
+            frame.analysis.defaults[id(parameter)] = frame.evaluate(parameter.default)
+
+
 def _default(function: Function, parameter: cst.Param) -> Value:
     if parameter.default is None:
         return Object(parameter_key(function.node, parameter.name.value), parameter.name.value)
-    with function.frame.quietly():
-        return function.frame.evaluate(parameter.default)
+    return function.frame.analysis.defaults.get(id(parameter), UNKNOWN)
 
 
 def parameter_key(node: cst.CSTNode, name: str) -> Key:

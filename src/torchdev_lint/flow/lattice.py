@@ -301,7 +301,10 @@ def conflict(left: Device, right: Device, path: Sequence[Formula] = ()) -> Confl
     left_at_fault = isinstance(best.left, Cpu) and not isinstance(best.right, Cpu)
     if ("left" if left_at_fault else "right") in doubted:
         return None
-    known = free_left <= free_right if left_at_fault else free_right <= free_left
+    if not isinstance(best.left, Cpu) and not isinstance(best.right, Cpu):
+        known = free_left == free_right  # two accelerators: either may be at fault
+    else:
+        known = free_left <= free_right if left_at_fault else free_right <= free_left
     return best if known or differs_everywhere else None
 
 

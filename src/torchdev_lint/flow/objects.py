@@ -55,7 +55,10 @@ def get_attribute(frame: Frame, receiver: Value, name: str, node: cst.CSTNode) -
         case Class(model=model):
             found = model.find(name)
             if found is not None:
-                return model.function(found, name, None)
+                function = model.function(found, name, None)
+                return (
+                    replace(function, receiver=receiver) if "classmethod" in function.decorators else function
+                )
             return model.class_attribute(name)
         case Super(receiver=instance, owner=owner) if owner is not None:
             for base in owner.bases_in_file():
@@ -174,7 +177,9 @@ def move(frame: Frame, thing: Object, device: Device, seen: frozenset[object] = 
         attributes = {
             name: unknown_tensor() if isinstance(held, Tensor) else held for name, held in attributes.items()
         }
-    stays = state.kind == "module" and all(isinstance(leaf, Anywhere) for leaf in leaves(state.device))
+    without_tensors = all(isinstance(leaf, Anywhere) for leaf in leaves(state.device))
+    # a module of the file that moves itself in `__init__` has its parameters already
+    stays = state.kind == "module" and without_tensors and not (state.model is not None and state.registered)
     frame.set_state(
         thing, replace(state, device=state.device if stays else device, attributes=attributes, moved=True)
     )

@@ -13,6 +13,7 @@ from torchdev_lint.flow.device_values import as_device
 from torchdev_lint.flow.environment import Environment, merge, merge_all
 from torchdev_lint.flow.expressions import iterate, rounds
 from torchdev_lint.flow.frame import Frame, Loop, statement
+from torchdev_lint.flow.functions import evaluate_defaults
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Accelerator
 from torchdev_lint.flow.patterns import assign
 from torchdev_lint.flow.values import (
@@ -368,13 +369,6 @@ def visit_FunctionDef(frame: Frame, node: cst.FunctionDef) -> None:
     function = Function(node, node.name.value, frame, decorators=decorator_names(node))
     frame.bind(node.name.value, function)
     frame.analysis.meet(function)
-
-
-def evaluate_defaults(frame: Frame, parameters: cst.Parameters) -> None:
-    """Default arguments are evaluated where the function is defined."""
-    for parameter in (*parameters.posonly_params, *parameters.params, *parameters.kwonly_params):
-        if parameter.default is not None:
-            frame.evaluate(parameter.default)
 
 
 @statement(cst.ClassDef)

@@ -129,6 +129,13 @@ def equality(frame: Frame, node: cst.CSTNode, left: Value, right: Value) -> Form
                 return equal_devices(frame, node, device, literal_device(text))
             case (Object(text=text), Literal(value=str(kind))) if kind.partition(":")[0] in _TYPES:
                 return Atom("device-type", (as_key(one), kind.partition(":")[0]), text)
+            case (Object(key=("device-count", counted)), Literal(value=int(number))):
+                more = Atom("count", (counted, number), one.text)
+                return (
+                    conjunction(Atom("count", (counted, number - 1), one.text), negate(more))
+                    if number
+                    else negate(more)
+                )
             case (Object(), Literal(value=constant)):
                 return Atom("opaque", ("equal", one.key, repr(constant)), f"{one.text} == {constant!r}")
             case _:

@@ -134,10 +134,7 @@ CASES: list[tuple[str, str, dict[str, str]]] = [
     ("shape", "n = torch.zeros(2).cuda().shape[0]\nx = torch.zeros(n)", {"x": "cpu"}),
     ("dtype", "t = torch.zeros(2).cuda().dtype\nx = torch.zeros(2).to(t)", {"t": "dtype", "x": "cpu"}),
 ]
-IMPRECISE: dict[str, str] = {
-    "or": "a left side whose truth is known does not decide",
-    "and": "a left side whose truth is known does not decide",
-}
+IMPRECISE: dict[str, str] = {}
 """Cases in which the inference is known to give less than it should, and why."""
 WRONG: dict[str, str] = {}
 """Cases in which it is known to be wrong, and why."""

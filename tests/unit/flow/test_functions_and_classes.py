@@ -588,15 +588,9 @@ CASES: list[tuple[str, str, dict[str, str]]] = [
         {"x": "cuda"},
     ),
 ]
-IMPRECISE: dict[str, str] = {
-    "classmethod": "the class is not bound when a class method is called on it",
-    "alternative constructor": "the class is not bound when a class method is called on it",
-    "moved in __init__": "a module moved before it is whole is taken to be without parameters",
-}
+IMPRECISE: dict[str, str] = {}
 """Cases in which the inference is known to give less than it should, and why."""
-WRONG: dict[str, str] = {
-    "default of a name that changes": "defaults are evaluated at the call",
-}
+WRONG: dict[str, str] = {}
 """Cases in which it is known to be wrong, and why."""
 
 
