@@ -78,7 +78,7 @@ class Program:
 
     def __init__(self, source: str) -> None:
         self.source = source
-        self._bytes = source.encode()
+        self._bytes = b"" if source.isascii() else source.encode()
         wrapper = MetadataWrapper(cst.parse_module(source), unsafe_skip_copy=True)
         self.module = wrapper.module
         self._spans = wrapper.resolve(ByteSpanPositionProvider)
@@ -102,12 +102,15 @@ class Program:
 
     def start(self, node: cst.CSTNode) -> int:
         """The offset of the node's first character."""
-        return len(self._bytes[: self._spans[node].start].decode())
+        return self._offset(self._spans[node].start)
 
     def end(self, node: cst.CSTNode) -> int:
         """The offset behind the node's last character."""
         span = self._spans[node]
-        return len(self._bytes[: span.start + span.length].decode())
+        return self._offset(span.start + span.length)
+
+    def _offset(self, byte: int) -> int:
+        return len(self._bytes[:byte].decode()) if self._bytes else byte
 
     def text(self, node: cst.CSTNode) -> str:
         """The node as it is written, without parentheses around it."""
@@ -129,7 +132,12 @@ class Program:
                 return True
             if name.rpartition(".")[2] == "deepcopy" and node.args:
                 return self.is_module(node.args[0].value)
-            if isinstance(node.func, cst.Attribute) and node.func.attr.value in ("to", "cuda", "eval", "train"):
+            if isinstance(node.func, cst.Attribute) and node.func.attr.value in (
+                "to",
+                "cuda",
+                "eval",
+                "train",
+            ):
                 return self.is_module(node.func.value)
             return False
         return isinstance(node, (cst.Name, cst.Attribute)) and self.text(node) in self._modules
@@ -160,7 +168,8 @@ class Program:
         if name in self._classes:
             body = self._classes[name].body.body
             function = next(
-                (one for one in body if isinstance(one, cst.FunctionDef) and one.name.value == "__init__"), None
+                (one for one in body if isinstance(one, cst.FunctionDef) and one.name.value == "__init__"),
+                None,
             )
         if function is None:
             return False
@@ -168,8 +177,8 @@ class Program:
         return any(one.name.value == parameter and one.default is not None for one in parameters)
 
     def _learn(self) -> None:
-        for name, node in self._classes.items():
-            bases = [self.text(base.value) for base in node.bases]
+        for name, defined in self._classes.items():
+            bases = [self.text(base.value) for base in defined.bases]
             if any(base.endswith("nn.Module") or base in self._module_classes for base in bases):
                 self._module_classes.add(name)
         for node in self.nodes:
@@ -188,7 +197,7 @@ class Program:
         if isinstance(target, cst.Tuple):
             names = [element.value for element in target.elements]
             if isinstance(value, cst.Tuple):
-                pairs = list(zip(names, [element.value for element in value.elements]))
+                pairs = list(zip(names, [element.value for element in value.elements], strict=False))
             else:
                 pairs = [(name, value) for name in names]
         for name, what in pairs:
@@ -253,7 +262,9 @@ def _target(call: cst.Call, program: Program) -> cst.Arg | None:
     """The argument of `.to` that says where; None for `.to(torch.float32)`."""
     for arg in call.args:
         keyword = arg.keyword.value if arg.keyword is not None else None
-        if keyword in ("device", "other") or (keyword is None and not program.is_float(program.text(arg.value))):
+        if keyword in ("device", "other") or (
+            keyword is None and not program.is_float(program.text(arg.value))
+        ):
             return arg
     return None
 
@@ -372,7 +383,8 @@ def _discarded(node: cst.CSTNode, program: Program, *, modules: bool) -> Iterato
     if not isinstance(node, cst.Assign) or len(node.targets) != 1:
         return
     target, value = node.targets[0].target, node.value
-    names, values = [target], [value]
+    names: list[cst.BaseExpression] = [target]
+    values = [value]
     if isinstance(target, cst.Tuple) and isinstance(value, cst.Tuple):
         names = [element.value for element in target.elements]
         values = [element.value for element in value.elements]
@@ -468,12 +480,16 @@ def _(node: cst.CSTNode, program: Program) -> Iterator[Edit]:
 
 @operator("modulelist-to-list", "`nn.ModuleList([...])` becomes `[...]`")
 def _(node: cst.CSTNode, program: Program) -> Iterator[Edit]:
-    yield from _unwrapped(node, program, ("ModuleList", "ParameterList"), "list", "[]", (cst.List, cst.ListComp))
+    yield from _unwrapped(
+        node, program, ("ModuleList", "ParameterList"), "list", "[]", (cst.List, cst.ListComp)
+    )
 
 
 @operator("moduledict-to-dict", "`nn.ModuleDict({...})` becomes `{...}`")
 def _(node: cst.CSTNode, program: Program) -> Iterator[Edit]:
-    yield from _unwrapped(node, program, ("ModuleDict", "ParameterDict"), "dict", "{}", (cst.Dict, cst.DictComp))
+    yield from _unwrapped(
+        node, program, ("ModuleDict", "ParameterDict"), "dict", "{}", (cst.Dict, cst.DictComp)
+    )
 
 
 def _unwrapped(
@@ -484,7 +500,9 @@ def _unwrapped(
     empty: str,
     displays: tuple[type[cst.CSTNode], ...],
 ) -> Iterator[Edit]:
-    if not isinstance(node, cst.Call) or not program.text(node.func).endswith(tuple(f"nn.{n}" for n in names)):
+    if not isinstance(node, cst.Call) or not program.text(node.func).endswith(
+        tuple(f"nn.{n}" for n in names)
+    ):
         return
     if not node.args:
         yield Edit(program.start(node), program.end(node), empty)
