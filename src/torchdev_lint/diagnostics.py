@@ -55,6 +55,8 @@ class Fix:
     edits: tuple[Edit, ...]
     applicability: Applicability
     message: str
+    cures_cause: bool = False
+    """Other findings of the same text may only be consequences of what this fix cures: it is applied first."""
 
 
 @dataclass(frozen=True, slots=True)

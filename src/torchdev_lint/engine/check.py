@@ -122,7 +122,8 @@ def _resolve_fix(
         elif edit.place == "after":
             start = end
         edits.append(Edit(to_range(start, end), edit.content))
-    return Fix(tuple(sorted(edits)), finding.fix.applicability, finding.fix.message)
+    given = finding.fix
+    return Fix(tuple(sorted(edits)), given.applicability, given.message, given.cures_cause)
 
 
 def _ranger(text: str) -> Callable[[int, int], Range]:

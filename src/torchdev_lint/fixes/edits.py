@@ -31,8 +31,13 @@ def apply_edits(text: str, edits: Iterable[Edit], newline: str = "\n") -> str:
 def choose_fixes(diagnostics: Sequence[Diagnostic], allowed: Collection[Applicability]) -> list[Diagnostic]:
     """The diagnostics whose fixes may be applied in one round: earlier ones first, none touching another.
 
-    Diagnostics that share one and the same set of edits are chosen together.
+    Diagnostics that share one and the same set of edits are chosen together. Fixes that cure causes have a round of
+    their own: what is left to cure shows only after it.
     """
+    causes = [
+        one for one in diagnostics if one.fix and one.fix.cures_cause and one.fix.applicability in allowed
+    ]
+    diagnostics = causes or diagnostics
     chosen: list[Diagnostic] = []
     taken: list[Edit] = []
     seen: set[tuple[Edit, ...]] = set()

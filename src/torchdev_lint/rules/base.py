@@ -43,6 +43,8 @@ class NodeFix:
     edits: tuple[NodeEdit, ...]
     applicability: Applicability
     message: str
+    cures_cause: bool = False
+    """See `Fix.cures_cause`."""
 
 
 @dataclass(frozen=True, slots=True)

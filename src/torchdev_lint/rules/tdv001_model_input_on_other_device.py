@@ -62,7 +62,7 @@ class ModelInputOnOtherDevice(Rule):
         """Every conflict of a model call is a finding."""
         assert isinstance(event, ModelCall)
         shown = [
-            *notes(event.model, f"`{event.model_name}`", event.model_device),
+            *notes(event.model, _beside(event), event.model_device),
             *notes(event.given, "the input", event.given_device),
         ]
         if event.inner is not None:
@@ -88,6 +88,11 @@ def _message(event: ModelCall) -> str:
     if event.through not in ("", "forward", "__call__") and event.transfer is None:
         return f"{what} is on {event.given_device}, but {where}: `{event.through}` needs them on one device"
     return f"{what} is on {event.given_device}, but {where}"
+
+
+def _beside(event: ModelCall) -> str:
+    """What the input does not meet: the model, or what the other input was computed with."""
+    return f"`{event.model_name}`" if event.against == "model" else "what the other input comes from"
 
 
 def _fix(event: ModelCall) -> NodeFix | None:

@@ -54,7 +54,8 @@ class DiscardedTransferRule(Rule):
         fix = None
         if event.assignable:
             edit = NodeEdit(event.node, "before", f"{text} = ")
-            fix = NodeFix((edit,), Applicability.UNSAFE, f"Assign the result to `{text}`")
+            message = f"Assign the result to `{text}`"
+            fix = NodeFix((edit,), Applicability.UNSAFE, message, cures_cause=True)
         yield Finding(
             event.node, f"{what} stays where it is: the copy on {event.device} is thrown away", fix=fix
         )

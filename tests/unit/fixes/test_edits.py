@@ -109,3 +109,13 @@ def test_one_edit_that_cures_two_diagnostics_is_made_once() -> None:
     chosen = choose_fixes(both, SAFE)
     assert len(chosen) == 2
     assert apply_edits("ab", edits_of(chosen)) == "axb"
+
+
+def test_the_cure_of_a_cause_has_a_round_of_its_own() -> None:
+    start = edit((2, 1), (2, 1), "x = ")
+    fix = Fix((start,), Applicability.UNSAFE, "Fix", cures_cause=True)
+    cause = Diagnostic("a.py", "TDV003", "name", "message", start.range, fix=fix)
+    consequence = diagnostic(edit((3, 5), (3, 5), ".to(d)"))
+    both = frozenset({Applicability.SAFE, Applicability.UNSAFE})
+    assert choose_fixes([consequence, cause], both) == [cause]
+    assert choose_fixes([consequence, cause], SAFE) == [consequence], "a cure that may not be applied"
