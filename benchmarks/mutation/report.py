@@ -21,8 +21,9 @@ PLACES = {
 FIXES = {
     "passes": "passes and prints what the program without the mistake prints",
     "passes with another output": "passes and prints something else",
-    "no fix": "nothing is offered that could be applied",
-    "device error": "still raises a device error",
+    "no fix": "nothing to apply",
+    "device error, reported": "still raises a device error, and something is still reported",
+    "device error, missed": "still raises a device error, and nothing is reported any more",
     "other error": "ends with another error",
 }
 
@@ -66,6 +67,18 @@ def by_operator(results: Results) -> str:
     return table([*header, "other error", "recall", "precision"], rows)
 
 
+def by_fix(results: Results) -> str:
+    """What became of the fixed programs, for each operator."""
+    hits = [one for one in results["mutants"] if "fix" in one]
+    rows = []
+    for name in [*results["meta"]["operators"], None]:
+        chosen = Counter(one["fix"] for one in hits if name in (None, one["operator"]))
+        if chosen:
+            label = f"`{name}`" if name else "**all**"
+            rows.append([label, chosen.total(), *(chosen[fix] for fix in FIXES)])
+    return table(["operator", "flagged and raised", *FIXES.values()], rows)
+
+
 def by_rule(results: Results) -> str:
     """How often each rule spoke, and what happened to those mutants."""
     counts: dict[str, Counter[str]] = {}
@@ -98,9 +111,11 @@ def summary(results: Results) -> str:
     return by_operator(results)
 
 
-def _counted(names: Mapping[str, str], mutants: Mutants, key: str) -> list[list[object]]:
-    counts = Counter(one[key] for one in mutants if key in one)
-    return [[what, share(counts[name], sum(counts.values()))] for name, what in names.items()]
+def by_place(results: Results) -> str:
+    """Where the reports stand."""
+    counts = Counter(one["place"] for one in results["mutants"] if "place" in one)
+    rows = [[what, share(counts[name], counts.total())] for name, what in PLACES.items()]
+    return table(["the report stands at", "mutants"], rows)
 
 
 def _code(text: str, limit: int = 110) -> str:
@@ -161,7 +176,6 @@ def render(results: Results) -> str:
     cells = Counter(one["outcome"] for one in mutants)
     programs = results["programs"]
     commit = f"commit {tool['commit']}" + (" with uncommitted changes" if tool["uncommitted"] else "")
-    hits = [one for one in mutants if one["outcome"] == "raised-flagged"]
     clean = sum(not program["findings"] for program in programs)
     operators = [[f"`{name}`", what] for name, what in meta["operators"].items()]
     parts = [
@@ -190,10 +204,11 @@ def render(results: Results) -> str:
         by_rule(results),
         "## Where the linter points",
         "Of the mutants that raised and were flagged.",
-        table(["the report stands at", "mutants"], _counted(PLACES, hits, "place")),
+        by_place(results),
         "## After `--fix --unsafe-fixes`",
-        "Of the same mutants; the fixed program is executed again.",
-        table(["the fixed program", "mutants"], _counted(FIXES, hits, "fix")),
+        "Of the same mutants; the fixed program is executed again. A fix that moves the other side than the one that was meant "
+        "may well end in the next error.",
+        by_fix(results),
         "## By program",
         by_program(results),
         "## Every false alarm",

@@ -152,10 +152,10 @@ class Linter:
         """What `torchdev-lint` reports."""
         return findings(text, str(PROGRAMS / "program.py"), self._config)
 
-    def fix(self, text: str) -> str:
-        """What `torchdev-lint --fix --unsafe-fixes` makes of it."""
-        allowed = {Applicability.SAFE, Applicability.UNSAFE}
-        return fix_text(text, self.check, parses, allowed).text
+    def fix(self, text: str) -> tuple[str, bool]:
+        """What `torchdev-lint --fix --unsafe-fixes` makes of it, and whether something is left to report."""
+        done = fix_text(text, self.check, parses, {Applicability.SAFE, Applicability.UNSAFE})
+        return done.text, bool(done.diagnostics)
 
 
 def new_findings(before: Sequence[Diagnostic], after: Sequence[Diagnostic]) -> list[Diagnostic]:
@@ -234,13 +234,15 @@ def place(found: Sequence[Diagnostic], row: int, frames: set[int]) -> str:
 
 def fixed(text: str, original: Run, linter: Linter, machine: Machine) -> str:
     """What becomes of the mutant after all fixes."""
-    repaired = linter.fix(text)
+    repaired, reported = linter.fix(text)
     if repaired == text:
         return "no fix"
     run = machine.run(repaired)
     if run.verdict == Kind.PASSED.value:
         return "passes" if run.output == original.output else "passes with another output"
-    return "device error" if run.raised else "other error"
+    if not run.raised:
+        return "other error"
+    return "device error, reported" if reported else "device error, missed"
 
 
 def study(programs: Sequence[Path], linter: Linter, machine: Machine, jobs: int) -> dict[str, Any]:

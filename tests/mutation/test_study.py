@@ -124,6 +124,14 @@ def test_what_a_fix_comes_to(machine: Machine) -> None:
     assert study.fixed(GOOD, original, linter, machine) == "no fix"
 
 
+def test_a_fix_that_does_not_help(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    linter, original = Linter(), machine.run(GOOD)
+    monkeypatch.setattr(linter, "fix", lambda text: ("print(x)\n", True))
+    assert study.fixed(GOOD, original, linter, machine) == "device error, reported"
+    monkeypatch.setattr(linter, "fix", lambda text: ("print(x)\n", False))
+    assert study.fixed(GOOD, original, linter, machine) == "device error, missed"
+
+
 def test_literals_are_also_tried_without_a_gpu(machine: Machine) -> None:
     mutant = mutator.mutants(GOOD, ["other-gpu-literal"])[0]
     result = study.study_mutant("good", GOOD, mutant, [], Linter(), machine)
@@ -193,7 +201,8 @@ def test_the_numbers_of_the_report() -> None:
     ]
     document = report.render(results)
     assert "commit abc with uncommitted changes" in document
-    assert "| passes and prints what the program without the mistake prints | 1 of 1 (100.0%) |" in document
+    assert "| the row of the mistake | 1 of 1 (100.0%) |" in document
+    assert "| `a` | 1 | 1 | 0 | 0 | 0 | 0 | 0 |" in report.by_fix(results)
 
 
 def test_nothing_to_divide_by() -> None:
@@ -224,6 +233,8 @@ def test_the_programs_pass(backend: str, monkeypatch: pytest.MonkeyPatch, tmp_pa
         monkeypatch.setenv(name, value)
     with ForkServer(backend) as server:
         verdicts = {path.stem: server.run(path, timeout=60, cwd=tmp_path) for path in PROGRAMS}
-    failed = {name: verdict.describe() for name, verdict in verdicts.items() if verdict.kind is not Kind.PASSED}
+    failed = {
+        name: verdict.describe() for name, verdict in verdicts.items() if verdict.kind is not Kind.PASSED
+    }
     assert failed == {}
     assert all(verdict.stdout for verdict in verdicts.values())
