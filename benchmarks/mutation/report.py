@@ -131,7 +131,7 @@ def _failure(one: Mapping[str, Any]) -> str:
     for backend, run in one["runs"].items():
         if run["verdict"] != "passed":
             where = f"row {run['rows'][-1]}" if run["rows"] else "an unknown row"
-            on = "" if backend == "simulated" else f" (on {backend})"
+            on = " (without a GPU)" if backend == "cpu" else ""
             return f"{where}{on}: {_code(run['error'] or run['verdict'], 100)}"
     return "passed"
 

@@ -5,6 +5,7 @@
 Every program in programs/ is mutated (mutator.py); every mutant is **executed** on the simulated accelerator and linted. What
 was executed is remembered in results/runs.jsonl by the text of the program, so that an interrupted study goes on where it was,
 and a new version of the linter is measured in a minute. `--fresh` forgets it: do that when the harness has changed.
+`--backend cuda` does the same on a real GPU, for comparison; its results stand beside the others, without a report.
 """
 
 from __future__ import annotations
@@ -73,7 +74,10 @@ class Run:
 class Machine:
     """Runs texts as programs, each (backend, text) once; several threads may use it."""
 
-    def __init__(self, memory: Path, folder: Path, *, fresh: bool = False) -> None:
+    def __init__(
+        self, memory: Path, folder: Path, *, accelerator: str = "simulated", fresh: bool = False
+    ) -> None:
+        self.accelerator = accelerator
         self.torch = version("torch")
         self.executed = 0
         self._memory = memory
@@ -90,8 +94,9 @@ class Machine:
                 if torch == self.torch:
                     self._known[key] = Run(**{**data, "rows": tuple(data["rows"])})
 
-    def run(self, text: str, backend: str = "simulated") -> Run:
-        """Execute the text, or remember what happened to it."""
+    def run(self, text: str, backend: str | None = None) -> Run:
+        """Execute the text, on the accelerator unless told, or remember what happened to it."""
+        backend = backend or self.accelerator
         key = f"{backend}:{hashlib.sha256(text.encode()).hexdigest()[:20]}"
         self._used.add(key)
         known = self._known.get(key)
@@ -177,7 +182,7 @@ def study_mutant(
     """Everything about one mutant, as it stands in the results."""
     found = new_findings(before, linter.check(mutant.source))
     original, run = machine.run(source), machine.run(mutant.source)
-    runs = {"simulated": run}
+    runs = {machine.accelerator: run}
     claimed = [rule_by_code(one.code) for one in found]
     if mutant.operator == WITHOUT_GPU or any(rule and "cpu" in rule.witness for rule in claimed):
         runs["cpu"] = machine.run(mutant.source, "cpu")
@@ -253,11 +258,11 @@ def study(programs: Sequence[Path], linter: Linter, machine: Machine, jobs: int)
         for path in programs:
             source = path.read_text(encoding="utf-8")
             before = linter.check(source)
-            runs = {backend: machine.run(source, backend) for backend in ("cpu", "simulated")}
+            runs = {backend: machine.run(source, backend) for backend in ("cpu", machine.accelerator)}
             for backend, run in runs.items():
                 if run.verdict != Kind.PASSED.value:
                     raise SystemExit(f"{path.name} does not pass on {backend}: {run.error}")
-            if runs["cpu"].output != runs["simulated"].output:
+            if machine.accelerator == "simulated" and runs["cpu"].output != runs["simulated"].output:
                 raise SystemExit(f"{path.name} prints something else on the simulated accelerator")
             originals.append(
                 {
@@ -288,25 +293,45 @@ def describe_tool() -> dict[str, Any]:
     }
 
 
+def beside(path: Path, backend: str) -> Path:
+    """The file for another backend than the simulated one."""
+    return path if backend == "simulated" else path.with_name(f"{path.stem}-{backend}{path.suffix}")
+
+
+def write_report(path: Path, results: dict[str, Any]) -> None:
+    """Write the document."""
+    path.write_text(report.render(results), encoding="utf-8")
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """The command."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--jobs", type=int, default=1, help="programs executed at a time (default: 1)")
-    parser.add_argument("--json", type=Path, default=STUDY, metavar="FILE", help="where the results go")
-    parser.add_argument("--report", type=Path, default=REPORT, metavar="FILE", help="where the report goes")
+    parser.add_argument(
+        "--backend", choices=("simulated", "cuda"), default="simulated", help="where they run"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="where the results go")
+    parser.add_argument("--report", type=Path, metavar="FILE", help="where the report goes")
     parser.add_argument("--only", nargs="+", metavar="PROGRAM", help="some programs, by name; writes nothing")
     parser.add_argument("--fresh", action="store_true", help="execute everything again")
     parser.add_argument("--render", action="store_true", help="only write the report from the results")
     args = parser.parse_args(argv)
+    results_file: Path = args.json or beside(STUDY, args.backend)
+    report_file: Path | None = args.report or (REPORT if args.backend == "simulated" else None)
     if args.render:
-        args.report.write_text(report.render(json.loads(args.json.read_text("utf-8"))), encoding="utf-8")
+        if report_file is not None:
+            write_report(report_file, json.loads(results_file.read_text(encoding="utf-8")))
         return 0
     os.environ.update(ENVIRONMENT)
     programs = sorted(path for path in PROGRAMS.glob("*.py") if not args.only or path.stem in args.only)
+    if not programs:
+        parser.error("no such program")
     started = time.monotonic()
     RUNS.parent.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="mutation-") as folder:
-        machine = Machine(RUNS, Path(folder), fresh=args.fresh)
+        machine = Machine(
+            beside(RUNS, args.backend), Path(folder), accelerator=args.backend, fresh=args.fresh
+        )
         try:
             results = study(programs, Linter(), machine, args.jobs)
         finally:
@@ -314,6 +339,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     results["meta"] = {
         "tool": describe_tool(),
         "torch": machine.torch,
+        "backend": args.backend,
         "python": ".".join(map(str, sys.version_info[:3])),
         "operators": {one.name: one.what for one in mutator.OPERATORS.values()},
     }
@@ -321,8 +347,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(f"{machine.executed} programs executed, {time.monotonic() - started:.0f} s", file=sys.stderr)
     if not args.only:
         machine.tidy()
-        args.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-        args.report.write_text(report.render(results), encoding="utf-8")
+        results_file.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+        if report_file is not None:
+            write_report(report_file, results)
     return 0
 
 

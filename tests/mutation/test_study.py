@@ -154,6 +154,15 @@ def test_a_study_goes_on_where_it_was(machine: Machine, tmp_path: Path) -> None:
     assert len(memory.read_text("utf-8").splitlines()) == 1
 
 
+def test_another_accelerator_is_another_run(machine: Machine, tmp_path: Path) -> None:
+    machine.run(GOOD)
+    real = Machine(tmp_path / "runs.jsonl", tmp_path, accelerator="cuda")
+    real.run(GOOD)
+    assert (Server.started, real.executed) == (2, 1)
+    [mutant] = mutator.mutants(GOOD, ["tensor-to-dropped"])
+    assert list(study.study_mutant("good", GOOD, mutant, [], Linter(), real)["runs"]) == ["cuda"]
+
+
 def test_runs_of_another_torch_are_not_remembered(machine: Machine, tmp_path: Path) -> None:
     machine.run(GOOD)
     memory = tmp_path / "runs.jsonl"
