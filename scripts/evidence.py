@@ -36,6 +36,10 @@ DEVICES = 2
 _SECOND_DEVICE = re.compile(r"""cuda:1|cuda\(1\)|["']cuda["'], 1""")
 
 
+_SEEDS = b"import random, numpy, torch; random.seed(0); numpy.random.seed(0); torch.manual_seed(0)\n"
+"""Put before a program whose output is compared with another's."""
+
+
 @dataclass(frozen=True)
 class Proof:
     """One run that the fixtures call for."""
@@ -138,12 +142,22 @@ class Bench:
             return "needs two GPUs, and there is one"
         return missing
 
-    def run(self, proof: Proof) -> Row:
-        """Run `proof` and say what happened."""
-        path = self._place(proof.fixture.rule, f"{proof.program}/{proof.fixture.path.name}", proof.source)
+    def output(self, proof: Proof) -> tuple[Kind, str]:
+        """Run `proof` with seeded generators; the kind of its verdict and what it printed."""
+        path = self._lay_out(proof, f"seeded-{proof.program}", _SEEDS + proof.source)
+        verdict = self._run(path, proof.backend)
+        return verdict.kind, verdict.stdout
+
+    def _lay_out(self, proof: Proof, folder: str, source: bytes) -> Path:
+        path = self._place(proof.fixture.rule, f"{folder}/{proof.fixture.path.name}", source)
         for support in support_files():
             if support.parent.name == proof.fixture.rule:
                 shutil.copy(support, path.parent)
+        return path
+
+    def run(self, proof: Proof) -> Row:
+        """Run `proof` and say what happened."""
+        path = self._lay_out(proof, proof.program, proof.source)
         verdict = self._run(path, proof.backend)
         rows = [frame.row for frame in verdict.frames if Path(frame.filename) == path]
         failed = verdict.kind is not Kind.PASSED

@@ -33,6 +33,18 @@ def test_a_fixture_does_what_it_was_written_for(bench: evidence.Bench, fixture: 
         assert not evidence.differences(row, DOCUMENTED.get(row.key)), "run scripts/evidence.py"
 
 
+@pytest.mark.parametrize(
+    "fixture", [one for one in fixture_files() if one.bad and one.rule != "TDV002"], ids=lambda one: one.id
+)
+def test_fixing_changes_nothing_where_the_program_works(bench: evidence.Bench, fixture: FixtureFile) -> None:
+    before = bench.output(evidence.Proof(fixture, "bad", "cpu"))
+    after = bench.output(evidence.Proof(fixture, "fixed", "cpu"))
+    if before[0] is evidence.Kind.PASSED:
+        assert after == before
+    else:
+        assert fixture.path.stem == "second_gpu_literal_bad", "this one alone fails without a second GPU"
+
+
 def test_on_a_real_gpu(bench: evidence.Bench) -> None:
     reason = bench.missing("cuda")
     if reason is not None:
