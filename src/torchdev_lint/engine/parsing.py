@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
+from functools import cache
+
 
 def parses(text: str) -> bool:
     """Whether LibCST can parse `text`."""
@@ -9,6 +13,31 @@ def parses(text: str) -> bool:
 
     try:
         libcst.parse_module(text)
-    except (libcst.ParserSyntaxError, RecursionError):
+    except (libcst.ParserSyntaxError, libcst.CSTValidationError, RecursionError):
         return False
     return True
+
+
+def compiles(text: str) -> bool:
+    """Whether this Python's own compiler accepts `text`, which may be written for a newer one. Nothing is executed."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(text, "<fixed>", "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+def judge_of(original: str) -> Callable[[str], bool]:
+    """The judge of fixed versions of `original`.
+
+    LibCST lets through what the compiler refuses (a repeated keyword argument); the compiler refuses what is newer than
+    itself. So its word counts where it accepts the original.
+    """
+
+    @cache
+    def accepts_original() -> bool:
+        return compiles(original)
+
+    return lambda text: parses(text) and (not accepts_original() or compiles(text))

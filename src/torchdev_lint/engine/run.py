@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from torchdev_lint.config import SYNTAX_ERROR, Config
 from torchdev_lint.diagnostics import Applicability, Diagnostic, Position, Range
 from torchdev_lint.engine.findings import findings
-from torchdev_lint.engine.parsing import parses
+from torchdev_lint.engine.parsing import judge_of
 from torchdev_lint.engine.prefilter import may_matter
 from torchdev_lint.fixes.fixpoint import Fixed, fix_text
 from torchdev_lint.fixes.writer import WriteError, replace_content
@@ -151,7 +151,7 @@ def _check_document(
         return findings(text, document.path, config)
 
     if allowed:
-        fixed = fix_text(document.text, check, parses, allowed, document.newline)
+        fixed = fix_text(document.text, check, judge_of(document.text), allowed, document.newline)
     else:
         fixed = Fixed(document.text, tuple(check(document.text)))
     errors = list(fixed.errors)

@@ -313,6 +313,8 @@ def _factory(report: Report, fault: Leaf, target: str | None) -> cst.Call | None
         return None
     if not isinstance(origin.node, cst.Call) or not origin.node.args:
         return None
+    if any(a.star or (a.keyword is not None and a.keyword.value == "device") for a in origin.node.args):
+        return None
     return origin.node if report.frame.bound_before(target, origin) else None
 
 

@@ -65,6 +65,8 @@ def _loss_device(frame: Frame, site: CallSite) -> Device:
     for name in api.LOSS_BUFFERS:
         argument = site.keyword(name) or (site.get(0, name) if name == "weight" else None)
         if argument is not None and argument.value != NONE:
+            if tensors.scalar_ness(argument.value) is True:
+                return UNKNOWN_DEVICE  # a 0-dim weight is used pointwise: it may be on the CPU
             return tensors.tensor_device(frame, argument.value) or UNKNOWN_DEVICE
     return UNKNOWN_DEVICE if site.has_star() else Anywhere()
 

@@ -36,6 +36,8 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
         "ATen/core/Generator.h",
     ),
     (r"Torch not compiled with \w+ enabled", "torch/cuda/__init__.py _lazy_init"),
+    (r"Cannot get \w+ generator without ATen_\w+ library", "torch.Generator on a CPU build"),
+    (r"Cannot initialize \w+ without ATen_\w+ library", "tensor.type(torch.cuda.FloatTensor) on a CPU build"),
     (r"compiled without CUDA support", "torch.cuda.device on a CPU build"),
     (r"requires CUDA support", "torch.cuda.Stream on a CPU build"),
     (r"Tried to instantiate dummy base class", "torch.cuda.Event, CUDAGraph on a CPU build"),
