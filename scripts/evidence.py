@@ -206,8 +206,12 @@ runs everything again and compares all but the timing.
   rule names as a witness.
 * `fixed`: the same after `torchdev-lint --fix --unsafe-fixes`. It must pass on every backend.
 * `good`: a program that nothing is to be found in. It must pass on every backend.
+* On the CPU a fixed program must print what it printed before; the tests compare that too.
 * `cpu` is the machine without its GPUs, `simulated` two simulated CUDA devices, `cuda` a real GPU.
 * `digest` is the beginning of the program's SHA-256.
+
+How much the rules find of mistakes that they were not written for is measured in [mutation.md](mutation.md), by breaking right
+programs in one place at a time.
 """
 
 
