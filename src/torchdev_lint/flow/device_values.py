@@ -15,7 +15,6 @@ from torchdev_lint.flow.lattice import (
     Choice,
     Cpu,
     Device,
-    Leaf,
     Origin,
     Symbol,
     choose,
@@ -133,16 +132,6 @@ def target_of(frame: Frame, value: Value, node: cst.BaseExpression) -> Device | 
             return UNKNOWN_DEVICE
 
 
-def may_be_accelerator(device: Device) -> bool:
-    """Whether some run could find the device to be an accelerator."""
-    return any(isinstance(leaf, (Accelerator, Symbol)) for leaf in leaves(device))
-
-
-def may_be_host(device: Device) -> bool:
-    """Whether some run could find the device to be the CPU."""
-    return any(isinstance(leaf, (Cpu, Symbol)) for leaf in leaves(device))
-
-
 def moved_to(frame: Frame, device: Device, node: cst.CSTNode) -> Device:
     """The device as the target of the transfer `node`, executed in this activation."""
     return with_origin(device, Origin(node, "moved", frame.uid))
@@ -214,13 +203,3 @@ def _attribute_path(frame: Frame, device: Device) -> str | None:
         held = frame.state(value).attributes.get(attribute)
         return device.text if held is None and (attribute == "device" or device.key[0] == "attr") else None
     return None
-
-
-def leaf_under(device: Device, leaf: Leaf) -> bool:
-    """Whether `leaf` is one of the device's leaves."""
-    return any(found == leaf for found in leaves(device))
-
-
-def is_choice(device: Device) -> bool:
-    """Whether the device depends on a condition."""
-    return isinstance(device, Choice)

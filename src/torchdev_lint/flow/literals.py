@@ -12,7 +12,7 @@ from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.conditions import Atom, Constant, Formula, atoms, disjunction, negate, truth
 from torchdev_lint.flow.events import DeviceLiteral
 from torchdev_lint.flow.frame import Frame
-from torchdev_lint.flow.lattice import Accelerator, Choice, Symbol
+from torchdev_lint.flow.lattice import Choice, Symbol
 from torchdev_lint.flow.values import (
     UNKNOWN,
     Api,
@@ -228,8 +228,3 @@ def device_count(operator: cst.BaseCompOp, left: Value, right: Value) -> Formula
             return negate(more_than(number))
         case _:
             return None
-
-
-def is_accelerator_literal(device: object) -> bool:
-    """Whether the device is a plain literal."""
-    return isinstance(device, Accelerator)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import libcst as cst
 
 from torchdev_lint.flow.conditions import Atom
-from torchdev_lint.flow.device_values import as_device, device_key
+from torchdev_lint.flow.device_values import as_device
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Anywhere, Device, leaves
 from torchdev_lint.flow.truths import device_is, opaque
@@ -28,7 +28,6 @@ from torchdev_lint.flow.values import (
     Method,
     Object,
     Partial,
-    State,
     Super,
     Tensor,
     Truth,
@@ -263,13 +262,3 @@ def forget_unmoved(frame: Frame) -> None:
     """Any module that was not moved explicitly may be moved by code that cannot be followed."""
     for key in [key for key, state in frame.env.heap.items() if state.kind == "module" and not state.moved]:
         forget_device(frame, Object(key))
-
-
-def device_symbol_key(thing: Object) -> object:
-    """The identity of the device that an object is, or is on."""
-    return device_key(thing.key)
-
-
-def state_of_module(api: str, device: Device, **more: object) -> State:
-    """The state of a new module."""
-    return replace(State("module", device, api), **more)  # type: ignore[arg-type]

@@ -37,7 +37,7 @@ from torchdev_lint.flow.values import (
     Tensor,
     Value,
 )
-from torchdev_lint.torch_api import dtypes, factories, tensor_methods
+from torchdev_lint.torch_api import factories, tensor_methods
 from torchdev_lint.torch_api.tensor_surface import TENSOR_NAMES
 
 
@@ -401,6 +401,3 @@ def _type(frame: Frame, tensor: Tensor, site: CallSite) -> Value:
             )
         case _:
             return Tensor(UNKNOWN_DEVICE)
-
-
-DTYPES = dtypes.DTYPES

@@ -206,7 +206,6 @@ Value: TypeAlias = (
 
 UNKNOWN = Unknown()
 NONE = Literal(None)
-NO_ATTRIBUTES: Mapping[str, Value] = {}
 MAX_GROUP = 16
 """Groups of more objects than this are given up as unknown."""
 MAX_DEPTH = 4

@@ -68,12 +68,3 @@ DEFAULT_TENSOR_CONSTRUCTORS = frozenset(
 
 RANDOM_SAMPLERS = frozenset({"torch.normal", "torch.bernoulli", "torch.multinomial", "torch.poisson"})
 """Follow a tensor argument if there is one."""
-
-HOST_RESULTS = frozenset(
-    {
-        "torch.get_rng_state",
-        "torch.initial_seed",
-        "torch.seed",
-    }
-)
-"""Results that live on the host whatever the arguments."""

@@ -39,8 +39,3 @@ NO_COMMON_DEVICE = frozenset(
 
 HOST_ONLY_RESULT = frozenset("is_tensor is_nonzero equal allclose numel is_complex is_floating_point".split())
 """Functions whose result is no tensor."""
-
-INDEXING = frozenset(
-    "index_select gather take take_along_dim embedding nn.functional.embedding scatter".split()
-)
-"""Operations whose index must be on the operand's device, unlike `x[index]`."""

@@ -29,15 +29,6 @@ SIGNATURE_KEEPING_DECORATORS = frozenset(
 CONTEXTS_THAT_EXPECT_FAILURE = ("pytest.raises", "assertRaises", "assertRaisesRegex", "contextlib.suppress")
 """Context managers whose body is meant to raise."""
 
-DATASET_VIEWS = frozenset(
-    {
-        "torch.utils.data.Subset",
-        "torch.utils.data.dataset.Subset",
-        "torch.utils.data.ConcatDataset",
-    }
-)
-"""Datasets that yield what the dataset given to them yields."""
-
 MODULE_BASES = (
     "torch.nn.",
     "pytorch_lightning.LightningModule",
@@ -49,11 +40,6 @@ MODULE_BASES = (
     "torch.jit.ScriptModule",
 )
 """Base classes, by path or prefix, that make a class an nn.Module."""
-
-FRAMEWORK_MOVED_METHODS = frozenset(
-    "training_step validation_step test_step predict_step on_train_batch_start on_validation_batch_start".split()
-)
-"""Lightning hooks: the Trainer moves module and batch before it calls them."""
 
 MOVES_INPUTS_NAMESPACES = ("diffusers.", "sentence_transformers.", "ultralytics.", "transformers.pipeline")
 """Libraries whose objects take what they are called with to their own device."""

@@ -124,11 +124,3 @@ IN_PLACE_MOVES = frozenset("to cuda cpu xpu ipu mtia to_empty".split())
 
 LOADERS = frozenset({"torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"})
 """Iterating gives batches collated on the CPU, whatever `pin_memory` (torch/utils/data/_utils/collate.py)."""
-
-HOST_DATASET_NAMESPACES = (
-    "torchvision.datasets.",
-    "torchaudio.datasets.",
-    "torchtext.datasets.",
-    "datasets.",
-)
-"""Datasets that yield CPU data."""

@@ -27,9 +27,6 @@ REDUCES_TO_SCALAR = frozenset(
 )
 """Called without arguments these give a 0-dim tensor."""
 
-CROSS_DEVICE_METHODS = frozenset("copy_ set_data".split())
-"""Take an operand from any device (aten copy_ transfers)."""
-
 OPERAND_METHODS = frozenset(
     (
         "add add_ sub sub_ mul mul_ div div_ matmul mm bmm dot mv addmm baddbmm eq ne lt le gt ge maximum minimum pow fmod "

@@ -12,8 +12,6 @@ from torchdev_lint.flow.conditions import Atom
 from torchdev_lint.flow.device_values import (
     as_device,
     literal_device,
-    may_be_accelerator,
-    may_be_host,
     name_of_device,
     same_device,
     target_of,
@@ -119,15 +117,6 @@ def test_the_device_attribute_of_a_thing_is_the_device_of_that_thing() -> None:
 )
 def test_target_of_to(value: Value, text: str, device: Device | None, read: Callable[[str], Any]) -> None:
     assert target_of(read("").frame, value, cst.parse_expression(text)) == device
-
-
-def test_what_a_device_may_be() -> None:
-    assert may_be_accelerator(Choice(FLAG, CUDA, CPU))
-    assert may_be_accelerator(SYMBOL)
-    assert not may_be_accelerator(Choice(FLAG, UNKNOWN_DEVICE, CPU))
-    assert may_be_host(Choice(FLAG, CUDA, CPU))
-    assert may_be_host(SYMBOL)
-    assert not may_be_host(CUDA)
 
 
 def test_same_device() -> None:
