@@ -275,6 +275,9 @@ def check_operands(
             if module is not None:
                 publish_model_call(frame, node, report, module[0], module[1], "model")
                 return beside.device
+    if report.crossed and target_expression(report.frame, beside.device) is None:
+        # the caller has no name for the device: the operation itself has the other operand
+        report = Report(place_of(frame, at_fault.node, at_fault.value), frame, at_fault.device)
     _publish_mixed(frame, node, operation, report, found, beside)
     return beside.device
 
