@@ -226,7 +226,7 @@ def symbolic_self(model: ClassModel) -> tuple[Object, Environment]:
     attributes = {name: value for name, value in state.attributes.items() if name not in unstable}
     for name in unstable & set(state.attributes):
         kept = state.attributes[name]
-        if isinstance(kept, Object) and frame_kind(scratch, kept) == "module":
+        if isinstance(kept, Object) and scratch.state(kept).kind == "module":
             attributes[name] = Object(("attr", thing.key, name), f"self.{name}")
     scratch.set_state(thing, replace(state, attributes=attributes))
     if kind != "module":
@@ -242,11 +242,6 @@ def symbolic_self(model: ClassModel) -> tuple[Object, Environment]:
                 scratch.set_state(registered, replace(scratch.state(registered), moved=False))
     model.symbolic = (thing, scratch.env)
     return model.symbolic
-
-
-def frame_kind(frame: Frame, thing: Object) -> str:
-    """The kind of an object."""
-    return frame.state(thing).kind
 
 
 def _set_elsewhere(model: ClassModel, initializer: cst.FunctionDef | None) -> set[str]:

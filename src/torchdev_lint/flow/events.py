@@ -110,7 +110,8 @@ class DeviceLiteral:
 
     `node` is the literal; `form` is `string`, `call` (`torch.device("cuda", 0)`), `cuda-method` (`.cuda(0)`) or
     `integer` (`device=0`). `scope_device` is an expression already in scope that may be used instead; `torch_name` is
-    the name under which torch is imported here, None when it is not.
+    the name under which torch is imported here, None when it is not. `parenthesize`: a conditional expression in its place
+    needs parentheses.
     """
 
     node: Any

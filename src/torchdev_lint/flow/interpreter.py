@@ -73,9 +73,32 @@ def read_alone(analysis: Analysis, function: Function) -> None:
     run_body(child, function)
 
 
+def _stand_alone(module: cst.Module) -> frozenset[int]:
+    """The expressions (by id) in whose place a conditional expression needs no parentheses."""
+    found: set[int] = set()
+    for node in walk(module):
+        match node:
+            case (
+                cst.Arg()
+                | cst.Assign()
+                | cst.AnnAssign()
+                | cst.Element()
+                | cst.DictElement()
+                | cst.Return()
+                | cst.Index()
+            ):
+                found.add(id(node.value))
+            case cst.Param():
+                found.add(id(node.default))
+            case _:
+                pass
+    return frozenset(found)
+
+
 def settle_literals(analysis: Analysis) -> list[DeviceLiteral]:
     """One event for each literal: its use is guarded when every way that leads to it is."""
     settled = []
+    bare = _stand_alone(analysis.module) if analysis.literals else frozenset()
     for uses in analysis.literals.values():
         called = [use for use in uses if use.inlined]
         decisive = called or uses
@@ -97,6 +120,7 @@ def settle_literals(analysis: Analysis) -> list[DeviceLiteral]:
                 scope_device=shown.scope_device,
                 torch_name=shown.torch_name,
                 call=shown.call,
+                parenthesize=id(shown.node) not in bare,
             )
         )
     return settled

@@ -209,13 +209,14 @@ def cuda_argument(frame: Frame, site: CallSite) -> Device:
         return Accelerator("cuda")
     if isinstance(argument.value, Literal) and isinstance(argument.value.value, bool):
         return Accelerator("cuda")
-    _see_integer(frame, argument, "cuda-method", site)
+    see_integer(frame, argument, "cuda-method", site)
     if isinstance(argument.value, Literal) and argument.value.value is None:
         return Accelerator("cuda")
     return device_values.as_device(argument.value)
 
 
-def _see_integer(frame: Frame, argument: Argument, form: str, site: CallSite) -> None:
+def see_integer(frame: Frame, argument: Argument, form: str, site: CallSite) -> None:
+    """An argument that names a device: record it if it is an integer that is written out."""
     value, node = argument.value, argument.node.value
     if (
         isinstance(value, Literal)
@@ -231,7 +232,7 @@ def device_keyword(frame: Frame, site: CallSite) -> Argument | None:
     """The `device=` argument, after any integer literal in it was noted."""
     argument = site.keyword("device")
     if argument is not None:
-        _see_integer(frame, argument, "integer", site)
+        see_integer(frame, argument, "integer", site)
     return argument
 
 
@@ -259,7 +260,7 @@ def transfer_target(frame: Frame, site: CallSite, name: str, *, sure: bool = Tru
         return None
     first = positional[0]
     if sure:
-        _see_integer(frame, first, "integer", site)
+        see_integer(frame, first, "integer", site)
     if _is_none(first.value):
         return None
     return device_values.target_of(frame, first.value, first.node.value)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import libcst as cst
 
-from torchdev_lint.flow import conflicts, device_values, modules, tensors, truths
+from torchdev_lint.flow import conflicts, device_values, literals, modules, tensors, truths
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.conditions import Atom
 from torchdev_lint.flow.frame import Frame
@@ -236,8 +236,6 @@ def _device(frame: Frame, site: CallSite) -> Value:
         if isinstance(kind, Literal) and isinstance(kind.value, str):
             if isinstance(index, Literal) and isinstance(index.value, int):
                 if isinstance(second.node.value, cst.Integer) and kind.value in devices.ACCELERATOR_TYPES:
-                    from torchdev_lint.flow import literals
-
                     literals.see(
                         frame, site.node, "call", kind.value, index.value, f"{kind.value}:{index.value}"
                     )
@@ -246,7 +244,7 @@ def _device(frame: Frame, site: CallSite) -> Value:
             if kind.value in devices.ACCELERATOR_TYPES:
                 return DeviceValue(Symbol(("format", kind.value, key), frame.analysis.text(site.node)))
         return DeviceValue(UNKNOWN_DEVICE)
-    tensors._see_integer(frame, first, "integer", site)
+    tensors.see_integer(frame, first, "integer", site)
     if isinstance(first.value, Tensor):
         return DeviceValue(first.value.device)
     node = first.value.node if isinstance(first.value, Literal) else None

@@ -108,6 +108,10 @@ CHOICE = '"cuda" if torch.cuda.is_available() else "cpu"'
             f"device = {CHOICE}\nx = torch.zeros(2, device='cuda:0')",
             f"device = {CHOICE}\nx = torch.zeros(2, device=device)",
         ),
+        ("x = torch.zeros(2, device=given or 'cuda:0')", f"x = torch.zeros(2, device=given or ({CHOICE}))"),
+        ("d = a if flag else 'cuda:0'", f"d = a if flag else ({CHOICE})"),
+        ("ds = ['cuda:0']", f"ds = [{CHOICE}]"),
+        ("def f(d='cuda:0'):\n    return d", f"def f(d={CHOICE}):\n    return d"),
     ],
 )
 def test_a_literal_is_chosen_at_run_time(code: str, after: str) -> None:
