@@ -210,8 +210,8 @@ runs everything again and compares all but the timing.
 * `cpu` is the machine without its GPUs, `simulated` two simulated CUDA devices, `cuda` a real GPU.
 * `digest` is the beginning of the program's SHA-256.
 
-How much the rules find of mistakes that they were not written for is measured in [mutation.md](mutation.md), by breaking right
-programs in one place at a time.
+How much the rules find is measured in [mutation.md](mutation.md), by breaking right programs in one place at a time, and in
+[realbugs.md](realbugs.md), on bugs that really happened.
 """
 
 

@@ -34,7 +34,9 @@ def test_a_fixture_does_what_it_was_written_for(bench: evidence.Bench, fixture: 
 
 
 @pytest.mark.parametrize(
-    "fixture", [one for one in fixture_files() if one.bad and one.rule != "TDV002"], ids=lambda one: one.id
+    "fixture",
+    [one for one in fixture_files() if one.bad and one.rule not in ("TDV002", "TDV101")],
+    ids=lambda one: one.id,
 )
 def test_fixing_changes_nothing_where_the_program_works(bench: evidence.Bench, fixture: FixtureFile) -> None:
     before = bench.output(evidence.Proof(fixture, "bad", "cpu"))
@@ -42,7 +44,11 @@ def test_fixing_changes_nothing_where_the_program_works(bench: evidence.Bench, f
     if before[0] is evidence.Kind.PASSED:
         assert after == before
     else:
-        assert fixture.path.stem == "second_gpu_literal_bad", "this one alone fails without a second GPU"
+        # what fails on the CPU too has nothing that could change
+        assert (
+            fixture.rule in ("TDV009", "TDV012", "TDV015", "TDV017")
+            or fixture.path.stem == "second_gpu_literal_bad"
+        )
 
 
 def test_on_a_real_gpu(bench: evidence.Bench) -> None:

@@ -187,7 +187,9 @@ def render(results: Results) -> str:
         "rightly are broken in one place at a time, as people break them: a transfer forgotten, a buffer turned into an "
         f"attribute. Each of the {len(mutants)} mutants is linted with all default rules and executed on a simulated machine "
         "with two GPUs. The programs were written for this study and belong to no test of the linter; they were not changed "
-        "after the linter was first run on them.",
+        "after the linter was first run on them. The linter was: its authors have read what it missed here and which fixes did not "
+        "cure, and taught it the idioms (the first runs: recall 76.1%, 73.8% of the flagged cured). So these numbers are no "
+        "estimate for programs that it has not met; `git log` of this file has the earlier ones.",
         "* **raised**: the run ends with a device error. `other-gpu-literal` is run on a machine without a GPU, too, and counts as "
         "raised if it fails on either.\n"
         "* **flagged**: the linter reports something that it does not report of the program without the mistake.\n"

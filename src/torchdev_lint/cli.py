@@ -62,6 +62,10 @@ def _dispatch(arguments: list[str]) -> int:
         from torchdev_lint.cli_doctor import doctor
 
         return doctor(arguments[1:])
+    if command == "infer":
+        from torchdev_lint.cli_infer import infer
+
+        return infer(arguments[1:])
     from torchdev_lint.cli_check import check
     from torchdev_lint.cli_options import parse_check
 

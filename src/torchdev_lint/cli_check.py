@@ -7,11 +7,12 @@ import sys
 from collections.abc import Iterable
 
 from torchdev_lint.cli_options import STDIN, Options
-from torchdev_lint.config import Config
-from torchdev_lint.diagnostics import Applicability
-from torchdev_lint.engine.run import NO_FIXES, RunResult, check_bytes, run
-from torchdev_lint.report import concise, diff, full, statistics, summary
-from torchdev_lint.report import json as json_report
+from torchdev_lint.cli_output import applicable, coloured, prepare_output, print_findings
+from torchdev_lint.config import REVEALED, Config, ConfigError
+from torchdev_lint.diagnostics import Applicability, Diagnostic
+from torchdev_lint.engine.run import NO_FIXES, Choice, RunResult, check_bytes, run
+from torchdev_lint.engine.sources import DiskSources
+from torchdev_lint.report import diff, summary
 from torchdev_lint.report.style import write
 from torchdev_lint.source.discovery import discover
 
@@ -20,8 +21,10 @@ CLEAN, FINDINGS, FAILURE = 0, 1, 2
 
 def check(options: Options) -> int:
     """Check what `options` name, print, and return the exit code."""
+    prepare_output(options)
     if options.reads_stdin:
         return _check_stdin(options)
+    only = _choice(options)
     settings = options.settings
     found = discover(options.paths, settings.file_rules)
     _say(f"error: {problem}" for problem in found.problems)
@@ -32,12 +35,20 @@ def check(options: Options) -> int:
         _say(["warning: no Python files found under the given path(s)"])
     if options.verbose:
         _say(f"checking {path}" for path in found.files)
+    if options.add_noqa is not None:
+        from torchdev_lint.cli_noqa import add_comments
+
+        code = add_comments(found.files, settings.for_file, options.add_noqa)
+        return FAILURE if found.problems else code
     result = run(
         found.files,
         settings.for_file,
         lambda config: _allowed(options, config),
         write=options.fix and not options.diff,
+        only=only,
     )
+    if options.write_baseline and options.baseline is not None:
+        return _write_baseline(result, options.baseline, failed=bool(found.problems))
     code = _report(result, options, settings.for_directory("."))
     return FAILURE if found.problems else code
 
@@ -52,7 +63,11 @@ def _check_stdin(options: Options) -> int:
         if not excluded:
             print(os.path.abspath(path))
         return CLEAN
-    result = RunResult(() if excluded else (check_bytes(data, path, config, _allowed(options, config)),))
+    only = _choice(options)
+    sources = DiskSources() if path != STDIN else None
+    result = RunResult(
+        () if excluded else (check_bytes(data, path, config, _allowed(options, config), only, sources),)
+    )
     if options.fix and not options.diff:
         # The fixed source is the output; whatever else there is to say goes elsewhere.
         sys.stdout.flush()
@@ -61,15 +76,49 @@ def _check_stdin(options: Options) -> int:
     return _report(result, options, config)
 
 
+def _choice(options: Options) -> Choice | None:
+    """Which findings count, when not all do. Raises `ConfigError`."""
+    choices: list[Choice] = []
+    if options.diff_base is not None:
+        from torchdev_lint.engine.changed_lines import ChangedLines
+
+        choices.append(ChangedLines.since(options.diff_base).concerned)
+    if options.baseline is not None and not options.write_baseline:
+        from torchdev_lint.engine.baseline import Baseline
+
+        choices.append(Baseline.read(options.baseline).new)
+    if not choices:
+        return None
+
+    def choose(path: str, text: str, found: list[Diagnostic]) -> list[Diagnostic]:
+        for choice in choices:
+            found = choice(path, text, found)
+        return found
+
+    return choose
+
+
+def _write_baseline(result: RunResult, path: str, *, failed: bool) -> int:
+    """Write what was found to the file `path`; returns the exit code. Raises `ConfigError`."""
+    from torchdev_lint.engine.baseline import render
+    from torchdev_lint.report.sources import Sources
+
+    _say(f"error: {error}" for error in result.errors)
+    sources = Sources(result.sources, result.notebooks)
+    found = [(one, sources.lines(one.path, one.cell)) for one in result.diagnostics]
+    content, count = render(found, path)
+    try:
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            file.write(content)
+    except OSError as error:
+        raise ConfigError(f"--baseline: {path}: cannot be written: {error.strerror}") from None
+    _say([f"Wrote {count} finding{'' if count == 1 else 's'} to {path}."])
+    return FAILURE if failed or result.errors else CLEAN
+
+
 def _allowed(options: Options, config: Config) -> frozenset[Applicability]:
     """The fixes that are to be applied."""
-    return _applicable(config) if options.fix or options.diff else NO_FIXES
-
-
-def _applicable(config: Config) -> frozenset[Applicability]:
-    if config.unsafe_fixes:
-        return frozenset({Applicability.SAFE, Applicability.UNSAFE})
-    return frozenset({Applicability.SAFE})
+    return applicable(config) if options.fix or options.diff else NO_FIXES
 
 
 def _report(result: RunResult, options: Options, config: Config) -> int:
@@ -79,56 +128,30 @@ def _report(result: RunResult, options: Options, config: Config) -> int:
     if options.diff:
         code = _print_diff(result, options, config)
     else:
-        _print_findings(result, options, config)
-        failed = bool(result.diagnostics) or (options.exit_non_zero_on_fix and bool(result.counts))
+        print_findings(result, options, config)
+        failed = any(one.code != REVEALED for one in result.diagnostics) or (
+            options.exit_non_zero_on_fix and bool(result.counts)
+        )
         code = FINDINGS if failed and not options.exit_zero else CLEAN
     return FAILURE if result.errors else code
 
 
 def _print_diff(result: RunResult, options: Options, config: Config) -> int:
     changed = [file for file in result.files if file.changed]
-    colour = _coloured(options, sys.stdout)
+    colour = coloured(options, sys.stdout)
     for file in changed:
-        write(diff.render(file.path, file.before, file.text), sys.stdout, colour=colour)
+        if file.notebooks is None:
+            write(diff.render(file.path, file.before, file.text), sys.stdout, colour=colour)
+            continue
+        before, after = file.notebooks
+        for old, new in zip(before.cells.cells, after.cells.cells, strict=True):
+            name = f"{file.path}:cell {old.index}"
+            write(diff.render(name, old.text, new.text), sys.stdout, colour=colour)
     if not options.quiet:
         line = summary.diff_line(sum(result.counts.values()), result.diagnostics, unsafe=config.unsafe_fixes)
         sys.stdout.flush()
         _say([line.rstrip("\n")])
     return FINDINGS if changed and not options.exit_zero else CLEAN
-
-
-def _print_findings(result: RunResult, options: Options, config: Config) -> None:
-    stream = sys.stderr if options.reads_stdin and options.fix else sys.stdout
-    remaining, fixable = result.diagnostics, _applicable(config)
-    colour = _coloured(options, stream)
-    if config.output_format == "json":
-        if options.statistics:
-            stream.write(statistics.render_json(remaining, fixable) + "\n")
-        else:
-            stream.write(json_report.render(remaining))
-        return
-    if options.statistics:
-        stream.write(statistics.render(remaining, fixable))
-    elif config.output_format == "concise":
-        write(concise.render(remaining, fixable), stream, colour=colour)
-    else:
-        write(full.render(remaining, fixable, result.sources.get), stream, colour=colour)
-    # "All checks passed!" would be a lie about files that could not be checked.
-    if not options.quiet and (remaining or not result.errors):
-        stream.write(
-            summary.closing_lines(remaining, sum(result.counts.values()), unsafe=config.unsafe_fixes)
-        )
-
-
-def _coloured(options: Options, stream: object) -> bool:
-    """Whether to colour: as the flag says, else as NO_COLOR and FORCE_COLOR say, else on a terminal."""
-    if options.color != "auto":
-        return options.color == "always"
-    if os.environ.get("NO_COLOR"):
-        return False
-    if os.environ.get("FORCE_COLOR"):
-        return True
-    return bool(getattr(stream, "isatty", bool)()) and os.environ.get("TERM") != "dumb"
 
 
 def _say(lines: Iterable[str]) -> None:

@@ -20,6 +20,7 @@ _DESCRIPTION = "Find, explain and repair PyTorch device mismatches."
 _EPILOG = """commands:
   check [PATH ...]   check files (the default command)
   rule CODE | --all  print the documentation of rules
+  infer FILE[:LINE]  print what was inferred of a file or at a line of it
   version            print the version
 
 A path that is named like a command is reached as ./check.
@@ -35,6 +36,13 @@ class Options:
     diff: bool
     unsafe_fixes: bool | None
     output_format: str | None
+    output_file: str | None
+    show_fixes: bool
+    baseline: str | None
+    write_baseline: bool
+    diff_base: str | None
+    add_noqa: str | None
+    """The reason to be written with the comments; None when none are asked for."""
     stdin_filename: str | None
     exit_zero: bool
     exit_non_zero_on_fix: bool
@@ -54,18 +62,38 @@ class Options:
 def parse_check(arguments: Sequence[str]) -> Options:
     """Parse the arguments of `check`. Raises `ConfigError`; bad usage exits with 2, as argparse does."""
     parser = _parser()
-    given = parser.parse_intermixed_args(_without_command(arguments))
+    # A reason needs its `=`: what follows the bare flag is a path.
+    separated = ["--add-noqa=" if one == "--add-noqa" else one for one in _without_command(arguments)]
+    given = parser.parse_intermixed_args(separated)
     paths = tuple(given.paths) or (".",)
     if STDIN in paths and len(paths) > 1:
         parser.error("`-` (standard input) cannot be given together with other paths")
     if given.stdin_filename is not None and STDIN not in paths:
         parser.error("--stdin-filename needs `-` as the path")
+    if given.write_baseline:
+        if given.baseline is None:
+            parser.error("--write-baseline needs --baseline FILE, the file to write")
+        if STDIN in paths or given.fix or given.diff or given.add_noqa is not None:
+            parser.error("--write-baseline takes files to check, and neither --fix, --diff nor --add-noqa")
+    if given.add_noqa is not None:
+        if STDIN in paths:
+            parser.error("--add-noqa needs files to write to, not standard input")
+        if given.fix or given.diff:
+            parser.error("--add-noqa cannot be given together with --fix or --diff")
+        if not given.add_noqa.isprintable():
+            parser.error("--add-noqa: the reason has to be one line of text")
     return Options(
         paths=paths,
         fix=bool(given.fix),
         diff=given.diff,
         unsafe_fixes=given.unsafe_fixes,
         output_format=given.output_format,
+        output_file=given.output_file,
+        show_fixes=bool(given.show_fixes),
+        add_noqa=given.add_noqa,
+        baseline=given.baseline,
+        write_baseline=given.write_baseline,
+        diff_base=given.diff_base,
         stdin_filename=given.stdin_filename,
         exit_zero=given.exit_zero,
         exit_non_zero_on_fix=given.exit_non_zero_on_fix,
@@ -108,6 +136,13 @@ def _parser() -> argparse.ArgumentParser:
         "--diff", action="store_true", help="print what --fix would change, and change nothing"
     )
 
+    _pair(fixes, "show-fixes", "list what was fixed")
+    fixes.add_argument(
+        "--add-noqa",
+        metavar="REASON",
+        help="write `# noqa` comments for all findings (the reason is optional)",
+    )
+
     rules = parser.add_argument_group("rules")
     codes: Any = {"action": "append", "metavar": "CODES", "type": _comma_list}
     rules.add_argument("--select", **codes, help="rules to turn on: codes or their prefixes, or ALL")
@@ -134,9 +169,21 @@ def _parser() -> argparse.ArgumentParser:
     )
     files.add_argument("--show-files", action="store_true", help="print the files that would be checked")
 
+    new = parser.add_argument_group("only what is new")
+    new.add_argument("--baseline", metavar="FILE", help="leave out the findings that FILE knows")
+    new.add_argument("--write-baseline", action="store_true", help="write all findings to the baseline file")
+    new.add_argument(
+        "--diff-base",
+        metavar="REV",
+        help="leave out findings that have nothing to do with lines changed since REV",
+    )
+
     output = parser.add_argument_group("output")
     output.add_argument(
         "--output-format", choices=OUTPUT_FORMATS, help="how findings are printed (default: full)"
+    )
+    output.add_argument(
+        "-o", "--output-file", metavar="PATH", help="where to write the findings (default: stdout)"
     )
     output.add_argument("--statistics", action="store_true", help="print how often each rule was broken")
     output.add_argument(

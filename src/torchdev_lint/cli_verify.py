@@ -17,6 +17,7 @@ from torchdev_lint.engine.settings import Settings
 from torchdev_lint.report import json as json_report
 from torchdev_lint.rules.registry import rule_by_code
 from torchdev_lint.source.discovery import discover
+from torchdev_lint.source.reading import NOTEBOOK_SUFFIX
 
 FAILURE = 2
 ALL_FIXES = frozenset({Applicability.SAFE, Applicability.UNSAFE})
@@ -50,7 +51,7 @@ def verify(arguments: Sequence[str]) -> int:
 
     verifications = []
     for verification in runtime.verify(
-        [os.path.abspath(path) for path in found.files],
+        [os.path.abspath(path) for path in found.files if not path.endswith(NOTEBOOK_SUFFIX)],
         lint,
         backend=given.backend,
         args=program_arguments,

@@ -18,7 +18,27 @@ ALL = "ALL"
 SYNTAX_ERROR = "TDV999"
 """The code for a file that cannot be read, decoded or parsed: on unless it is ignored by this very code."""
 
-OUTPUT_FORMATS = ("full", "concise", "json")
+REVEALED = "TDV000"
+"""The code of what `reveal_device(x)` was asked to show: a note, on unless it is ignored by this very code."""
+
+UNUSED_SUPPRESSION = "TDV900"
+"""The code for a comment that silences nothing: on only if it is asked for by this code, and not part of `ALL`."""
+
+OUTPUT_FORMATS = (
+    "full",
+    "concise",
+    "grouped",
+    "json",
+    "json-lines",
+    "sarif",
+    "github",
+    "gitlab",
+    "junit",
+    "pylint",
+    "azure",
+    "rdjson",
+    "html",
+)
 
 DEFAULT_EXCLUDE = (
     ".bzr",
@@ -108,8 +128,12 @@ class Config:
     off_by_default: frozenset[str] = frozenset()
     """Codes of the rules that have to be asked for; filled in by the loader, which knows the rules."""
     per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    src: tuple[str, ...] = (".", "src")
+    """The directories, below `root`, that imports of the project's own modules start from."""
     tensor_constructors: tuple[str, ...] = ()
     """More functions known to return CPU tensors, by bare or dotted name."""
+    stubs: tuple[str, ...] = ()
+    """Paths of stub files, which tell what libraries do to devices."""
     exclude: tuple[str, ...] = DEFAULT_EXCLUDE
     extend_exclude: tuple[str, ...] = ()
     force_exclude: bool = False
@@ -141,9 +165,11 @@ class Config:
 
     def _enabled(self, code: str) -> bool:
         file, over = self._file_layer(), self.command_line
-        if code == SYNTAX_ERROR:
+        if code in (SYNTAX_ERROR, REVEALED):
             # Silence about a file that was not understood would read as "nothing wrong".
             return code not in file.ignore and code not in over.ignore
+        if code == UNUSED_SUPPRESSION:
+            return any(covers(selector, code) for selector in _asked_for(file, over))
         if over.select is not None:
             return bool(over.decide(code))
         decision = over.decide(code)
@@ -152,9 +178,21 @@ class Config:
         return code not in self.off_by_default if decision is None else decision
 
 
+def _asked_for(file: Selection, over: Selection) -> tuple[str, ...]:
+    """The selectors that turn on what is off unless it is named, less those that turn it off again."""
+    layers = [over] if over.select is not None else [file, over]
+    asked = [selector for layer in layers for selector in (*(layer.select or ()), *layer.extend_select)]
+    refused = {selector for layer in (file, over) for selector in layer.ignore}
+    return tuple(
+        selector
+        for selector in asked
+        if selector.startswith(UNUSED_SUPPRESSION[:4]) and selector not in refused
+    )
+
+
 def check_selectors(config: Config, codes: Iterable[str]) -> None:
     """Raise `ConfigError` for the first selector that stands for none of `codes`."""
-    known = [*codes, SYNTAX_ERROR]
+    known = [*codes, SYNTAX_ERROR, REVEALED, UNUSED_SUPPRESSION]
     for selector in config.selectors():
         if not any(covers(selector, code) for code in known):
             raise ConfigError(f"unknown rule selector {selector!r}{did_you_mean(selector, known)}")

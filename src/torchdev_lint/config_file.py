@@ -57,6 +57,8 @@ def config_from_table(table: Mapping[str, Any], where: str, base: Config) -> Con
             changes[key.replace("-", "_")] = reader(value)
         except ValueError as error:
             raise ConfigError(f"{where}: {key!r} must be {error}, not {value!r}") from None
+    if "stubs" in changes:
+        changes["stubs"] = tuple(os.path.join(base.root, path) for path in changes["stubs"])
     return replace(base, **changes)
 
 
@@ -146,7 +148,9 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "extend-select": _strings,
     "ignore": _strings,
     "per-file-ignores": _ignores,
+    "src": _strings,
     "tensor-constructors": _names,
+    "stubs": _strings,
     "exclude": _strings,
     "extend-exclude": _strings,
     "force-exclude": _flag,

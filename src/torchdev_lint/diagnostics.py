@@ -41,11 +41,13 @@ class Range:
 class Edit:
     """Replace the text in `range` by `content`; an insertion has an empty range, a deletion an empty content.
 
-    `content` uses "\\n" for line ends; the writer turns them into the file's own.
+    `content` uses "\\n" for line ends; the writer turns them into the file's own. `cell` is the cell of a notebook that
+    the range is in.
     """
 
     range: Range
     content: str
+    cell: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +65,13 @@ class Fix:
 class Related:
     """Why a diagnostic was made: a place and what happened there ("model moved to `device` here").
 
-    `path` is None when the place is in the diagnostic's own file.
+    `path` is None when the place is in the diagnostic's own file. `cell` is the cell of a notebook that it is in.
     """
 
     range: Range
     message: str
     path: str | None = None
+    cell: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

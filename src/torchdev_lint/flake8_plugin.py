@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from torchdev_lint.config import Config
     from torchdev_lint.diagnostics import Diagnostic
     from torchdev_lint.engine.settings import Settings
+    from torchdev_lint.engine.sources import DiskSources
+    from torchdev_lint.flow.projects import Sources
 
 STDIN_NAMES = ("-", "stdin")
 
@@ -32,6 +34,7 @@ class Plugin:
     tensor_constructors: ClassVar[tuple[str, ...]] = ()
     """From `--tdv-tensor-constructors`; goes over the configuration's when it is not empty."""
     _settings: ClassVar[Settings | None] = None
+    _sources: ClassVar[DiskSources | None] = None
 
     def __init__(self, tree: ast.AST, filename: str = "-", lines: Sequence[str] = ()) -> None:
         # flake8 runs every plugin on every file, whatever was selected: nothing is done before `run`.
@@ -58,12 +61,15 @@ class Plugin:
         """Take over flake8's options."""
         cls.tensor_constructors = tuple(options.tdv_tensor_constructors)
         cls._settings = None
+        cls._sources = None
 
     def run(self) -> Iterator[tuple[int, int, str, type[Plugin]]]:
         """Yield row (1-based), column (0-based), `CODE message` and this class, for each finding."""
         # The configuration may name constructors, which widens the search; only then is it worth more.
-        if not any("torch" in line for line in self.lines) and not self._config().tensor_constructors:
-            return
+        if not any("torch" in line or "return_tensors" in line for line in self.lines):
+            config = self._config()
+            if not config.tensor_constructors and not config.stubs:
+                return
         for one in self._diagnostics():
             yield one.range.start.row, one.range.start.column - 1, f"{one.code} {one.message}", type(self)
 
@@ -95,9 +101,20 @@ class Plugin:
         if not may_matter(text.encode("utf-8", "surrogatepass"), config):
             return []
         try:
-            return findings(text, self.filename, config, noqa=False)
+            return findings(text, self.filename, config, noqa=False, sources=self._texts())
         except Exception as error:  # Let go, it would end flake8 and cost the user every other finding.
             return [self._bug(error)]
+
+    def _texts(self) -> Sources | None:
+        """Where the other files of the project come from; None for standard input."""
+        from torchdev_lint.engine.sources import DiskSources
+
+        if self.filename in STDIN_NAMES:
+            return None
+        cls = type(self)
+        if cls._sources is None:
+            cls._sources = DiskSources()
+        return cls._sources
 
     def _bug(self, error: Exception) -> Diagnostic:
         from torchdev_lint.config import SYNTAX_ERROR

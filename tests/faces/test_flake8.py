@@ -100,7 +100,9 @@ def test_tensor_constructors_come_from_the_option_or_the_configuration(
 ) -> None:
     seen: list[tuple[str, ...]] = []
     monkeypatch.setattr(
-        check, "check_source", lambda text, path, config: seen.append(config.tensor_constructors) or []
+        check,
+        "check_source",
+        lambda text, path, config, sources: seen.append(config.tensor_constructors) or [],
     )
     (project / "pyproject.toml").write_text('[tool.torchdev-lint]\ntensor-constructors = ["encode"]\n')
     (project / "a.py").write_text("encode('no t' 'orch')\n")

@@ -11,11 +11,20 @@ PACKAGE = Path(__file__).parents[2] / "src" / "torchdev_lint"
 LAYERS = (
     ("diagnostics", "globs"),
     ("config", "config_file"),
-    ("source", "torch_api"),
+    ("source", "torch_api", "stubs"),
     ("flow",),
     ("rules", "report", "fixes"),
     ("engine",),
-    ("cli_options", "cli_check", "cli_rule", "cli_verify", "cli_doctor"),
+    (
+        "cli_options",
+        "cli_output",
+        "cli_noqa",
+        "cli_check",
+        "cli_rule",
+        "cli_verify",
+        "cli_doctor",
+        "cli_infer",
+    ),
     ("cli", "flake8_plugin"),
     ("__main__",),
 )

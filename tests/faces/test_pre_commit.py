@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from notebook_files import of_program, program_of
 
 ROOT = Path(__file__).parents[2]
 PRE_COMMIT = Path(sys.executable).with_name("pre-commit")
@@ -78,6 +79,7 @@ def project(tmp_path: Path) -> Path:
     (tmp_path / "build").mkdir()
     (tmp_path / "build" / "generated.py").write_text(BAD)
     (tmp_path / "notes.txt").write_text(BAD)
+    (tmp_path / "note.ipynb").write_text(of_program(BAD)[0])
     git("add", "-A", "-f", cwd=tmp_path)
     git("commit", "-qm", "first", cwd=tmp_path)
     return tmp_path
@@ -99,6 +101,7 @@ def test_the_hook_reports_and_changes_nothing(hooks: Path, home: Path, project: 
     assert result.returncode == 1, result.stdout
     assert "bad.py:7:13" in result.stdout
     assert "generated.py" not in result.stdout
+    assert "note.ipynb:cell 4:4:13" in result.stdout
     assert "notes.txt" not in result.stdout
     assert (project / "bad.py").read_text() == BAD
 
@@ -108,8 +111,9 @@ def test_the_fixing_hook_fixes_and_fails_and_then_passes(hooks: Path, home: Path
     first = try_repo(hooks, home, project, "torchdev-lint-fix")
     assert first.returncode == 1, first.stdout
     assert "files were modified by this hook" in first.stdout
-    assert "Found 1 error (1 fixed, 0 remaining)." in first.stdout
+    assert "Found 2 errors (2 fixed, 0 remaining)." in first.stdout
     assert (project / "bad.py").read_text() == GOOD
+    assert program_of((project / "note.ipynb").read_text()) == GOOD
     assert (project / "build/generated.py").read_text() == BAD
     git("add", "-A", cwd=project)
     second = try_repo(hooks, home, project, "torchdev-lint-fix")

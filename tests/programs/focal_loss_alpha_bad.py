@@ -8,7 +8,7 @@ class FocalLoss(nn.Module):
     def __init__(self, alpha=None, gamma=2, size_average=True):
         super(FocalLoss, self).__init__()
         self.gamma = gamma
-        self.alpha = alpha
+        self.alpha = alpha  # CAUSE
         if isinstance(alpha, float):
             self.alpha = torch.Tensor([alpha, 1 - alpha])
         if isinstance(alpha, list):

@@ -15,7 +15,7 @@ class Encoder(nn.Module):
 
 
 def info_nce(features, batch_size, n_views=2, temperature=0.1):
-    labels = torch.cat([torch.arange(batch_size) for _ in range(n_views)], dim=0)
+    labels = torch.cat([torch.arange(batch_size) for _ in range(n_views)], dim=0)  # CAUSE
     # 1 where two rows are views of the same sample
     labels = (labels.unsqueeze(0) == labels.unsqueeze(1)).float()  # CAUSE
 

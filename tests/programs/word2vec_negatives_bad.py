@@ -14,7 +14,7 @@ class SkipGram(nn.Module):
     def __init__(self, n_vocab, n_embed, noise_dist=None):
         super().__init__()
         self.n_vocab = n_vocab
-        self.noise_dist = noise_dist
+        self.noise_dist = noise_dist  # CAUSE
         self.in_embed = nn.Embedding(n_vocab, n_embed)
         self.out_embed = nn.Embedding(n_vocab, n_embed)
         self.in_embed.weight.data.uniform_(-1, 1)

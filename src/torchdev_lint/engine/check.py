@@ -3,49 +3,62 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Container
 from typing import TYPE_CHECKING
 
 from torchdev_lint.config import SYNTAX_ERROR
 from torchdev_lint.diagnostics import Diagnostic, Edit, Fix, Position, Range, Related
+from torchdev_lint.engine.parsing import complaint
 from torchdev_lint.rules.registry import all_rules
+from torchdev_lint.rules.revealed_device import RevealedDevice
 
 if TYPE_CHECKING:
     import libcst as cst
 
     from torchdev_lint.config import Config
+    from torchdev_lint.flow.projects import Sources
     from torchdev_lint.rules.base import Finding, Rule
+
+REVEAL = "reveal_device"
+"""The name under which code asks what was inferred."""
 
 SYNTAX_NAME = "syntax-error"
 """The name of the diagnostic of a text that does not parse."""
 
 
-def check_source(text: str, path: str, config: Config) -> list[Diagnostic]:
+def check_source(text: str, path: str, config: Config, sources: Sources | None = None) -> list[Diagnostic]:
     """Check one module's source text (decoded, BOM removed, newlines as in the file).
 
-    Pure: reads no file, prints nothing. Returns the diagnostics of the rules that `config` selects for `path`, sorted by
+    What it imports from other files of its project is read through `sources`; without them every file is on its own.
+    Pure: reads no file itself, prints nothing. Returns the diagnostics of the rules that `config` selects for `path`, sorted by
     position, before suppression comments are applied. A text that does not parse gives one TDV999.
     """
-    import libcst as cst
-
     from torchdev_lint.flow.frame import Options
     from torchdev_lint.flow.interpreter import read_module
+    from torchdev_lint.flow.projects import Project
+    from torchdev_lint.stubs.shelf import shelf
     from torchdev_lint.torch_api.factories import DEFAULT_TENSOR_CONSTRUCTORS
 
-    selected = [rule for rule in all_rules() if config.selects(rule.code, path)]
+    selected: list[type[Rule]] = [rule for rule in all_rules() if config.selects(rule.code, path)]
     if not selected:
         return []
+    if REVEAL in text and config.selects(RevealedDevice.code, path):
+        selected.append(RevealedDevice)
     unified = unify_newlines(text)
-    try:
-        module = cst.parse_module(unified)
-    except cst.ParserSyntaxError as error:
-        return [syntax_error(path, error.message, error.editor_line, error.editor_column)]
-    except (cst.CSTValidationError, UnicodeError) as error:
-        return [syntax_error(path, str(error), 1, 1)]
-    except RecursionError:
-        return [syntax_error(path, "nested too deeply to be parsed", 1, 1)]
+    project = None
+    module: cst.Module | Diagnostic | None = None
+    if sources is not None:
+        lines = unified.count("\n")
+        project = Project(os.path.abspath(path), sources, _roots(config), lines=lines)
+        if sources.text(project.path) == unified:
+            module = sources.tree(project.path)
+    module = module or parse(unified, path)
+    if isinstance(module, Diagnostic):
+        return [module]
     constructors = DEFAULT_TENSOR_CONSTRUCTORS | frozenset(config.tensor_constructors)
-    events = read_module(module, Options(constructors))
+    options = Options(constructors, shelf(config.stubs), in_cells=path.endswith(".ipynb"))
+    events = read_module(module, options, project=project)
     findings: list[tuple[type[Rule], Finding]] = []
     for rule in selected:
         checker = rule()
@@ -55,7 +68,34 @@ def check_source(text: str, path: str, config: Config) -> list[Diagnostic]:
     if not findings:
         return []
     exact = module.code == unified
-    return sorted((_diagnostics(module, path, findings, exact=exact)), key=Diagnostic.sort_key)
+    elsewhere = [] if project is None else [(_beside(path, other), tree) for other, tree in project.read()]
+    return sorted(_diagnostics(module, path, findings, elsewhere, exact=exact), key=Diagnostic.sort_key)
+
+
+def _roots(config: Config) -> list[str]:
+    """The directories that the configuration lets imports start from."""
+    return [os.path.normpath(os.path.join(os.path.abspath(config.root), name)) for name in config.src]
+
+
+def _beside(path: str, other: str) -> str:
+    """The absolute path `other` as the user would give it, who gave `path`."""
+    return other if os.path.isabs(path) else os.path.relpath(other)
+
+
+def parse(text: str, path: str) -> cst.Module | Diagnostic:
+    """The tree of `text`, whose line ends are all "\\n"; a TDV999 when it does not parse."""
+    import libcst as cst
+
+    try:
+        return cst.parse_module(text)
+    except cst.ParserSyntaxError as error:
+        # Python's own words are clearer, where it objects too: its syntax may be newer or older than LibCST's.
+        place = complaint(text) or (error.message, error.editor_line, error.editor_column)
+        return syntax_error(path, *place)
+    except (cst.CSTValidationError, UnicodeError) as error:
+        return syntax_error(path, str(error), 1, 1)
+    except RecursionError:
+        return syntax_error(path, "nested too deeply to be parsed", 1, 1)
 
 
 def unify_newlines(text: str) -> str:
@@ -73,8 +113,14 @@ def syntax_error(path: str, message: str, row: int, column: int) -> Diagnostic:
 
 
 def _diagnostics(
-    module: cst.Module, path: str, findings: list[tuple[type[Rule], Finding]], *, exact: bool
+    module: cst.Module,
+    path: str,
+    findings: list[tuple[type[Rule], Finding]],
+    elsewhere: list[tuple[str, cst.Module]],
+    *,
+    exact: bool,
 ) -> list[Diagnostic]:
+    """The findings with positions; one that lies in another file is that file's, and left out."""
     from torchdev_lint.flow.positions import spans
 
     nodes = []
@@ -84,15 +130,18 @@ def _diagnostics(
         nodes += [edit.node for edit in finding.fix.edits] if finding.fix is not None else []
     found = spans(module, nodes)
     to_range = _ranger(module.code)
+    findings = [(rule, finding) for rule, finding in findings if id(finding.node) in found]
+    places: dict[int, tuple[str | None, Range]] = {
+        key: (None, to_range(*span)) for key, span in found.items()
+    }
+    places |= _places_elsewhere(findings, places, elsewhere)
     diagnostics = []
     for rule, finding in findings:
-        if id(finding.node) not in found:
-            continue
         place = to_range(*found[id(finding.node)])
         related = tuple(
-            Related(to_range(*found[id(note.node)]), note.message)
+            Related(places[id(note.node)][1], note.message, places[id(note.node)][0])
             for note in finding.notes
-            if id(note.node) in found
+            if id(note.node) in places
         )
         diagnostics.append(
             Diagnostic(
@@ -107,6 +156,26 @@ def _diagnostics(
             )
         )
     return diagnostics
+
+
+def _places_elsewhere(
+    findings: list[tuple[type[Rule], Finding]], known: Container[int], files: list[tuple[str, cst.Module]]
+) -> dict[int, tuple[str | None, Range]]:
+    """Path and range of the notes that lie in other files, by `id(node)`."""
+    from torchdev_lint.flow.positions import spans
+
+    sought = {id(note.node): note.node for _, finding in findings for note in finding.notes}
+    sought = {key: node for key, node in sought.items() if key not in known}
+    places: dict[int, tuple[str | None, Range]] = {}
+    for path, module in files:
+        if not sought:
+            break
+        found = spans(module, list(sought.values()))
+        if any(key in sought for key in found):
+            to_range = _ranger(module.code)
+            places |= {key: (path, to_range(*span)) for key, span in found.items()}
+            sought = {key: node for key, node in sought.items() if key not in found}
+    return places
 
 
 def _resolve_fix(

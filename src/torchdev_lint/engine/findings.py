@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
-from torchdev_lint.config import SYNTAX_ERROR, Config
+from typing import TYPE_CHECKING
+
+from torchdev_lint.config import SYNTAX_ERROR, UNUSED_SUPPRESSION, Config
 from torchdev_lint.diagnostics import Diagnostic
 from torchdev_lint.source.suppression import Suppressions
 
+if TYPE_CHECKING:
+    from torchdev_lint.flow.projects import Sources
 
-def findings(text: str, path: str, config: Config, *, noqa: bool = True) -> list[Diagnostic]:
-    """The diagnostics of `text`, sorted; without `noqa`, `# noqa` comments are left to the caller."""
+
+def findings(
+    text: str, path: str, config: Config, *, noqa: bool = True, sources: Sources | None = None
+) -> list[Diagnostic]:
+    """The diagnostics of `text`, sorted; without `noqa`, `# noqa` comments are left to the caller.
+
+    What `text` imports from its project is read through `sources`.
+    """
     from torchdev_lint.engine.check import check_source  # Loads LibCST; files without torch never get here.
 
-    found = check_source(text, path, config)
+    found = check_source(text, path, config, sources)
     if not config.selects(SYNTAX_ERROR, path):
         found = [one for one in found if one.code != SYNTAX_ERROR]
-    if not found:
+    asks_for_unused = noqa and config.selects(UNUSED_SUPPRESSION, path)
+    if not found and not asks_for_unused:
         return []
-    return sorted(Suppressions.of(text, noqa=noqa).keep(found), key=Diagnostic.sort_key)
+    suppressions = Suppressions.of(text, noqa=noqa)
+    left = suppressions.keep(found)
+    if asks_for_unused and all(one.code != SYNTAX_ERROR for one in found):
+        from torchdev_lint.engine.unused import unused_suppressions
+
+        left += unused_suppressions(text, path, config, suppressions, found)
+    return sorted(left, key=Diagnostic.sort_key)

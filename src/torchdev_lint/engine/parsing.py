@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import warnings
 from collections.abc import Callable
 from functools import cache
@@ -27,6 +28,19 @@ def compiles(text: str) -> bool:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True
+
+
+def complaint(text: str) -> tuple[str, int, int] | None:
+    """What this Python's parser objects to in `text`, and the row and column (1-based); None when it does not."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(text)
+    except SyntaxError as error:
+        return error.msg, error.lineno or 1, error.offset or 1
+    except (ValueError, RecursionError, MemoryError):
+        return None
+    return None
 
 
 def judge_of(original: str) -> Callable[[str], bool]:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from torchdev_lint.config import Config
+from torchdev_lint.stubs.shelf import own_libraries
 
-_TORCH = b"torch"
+_MARKS = (b"torch", b"return_tensors")
+"""Of these, one is in every file that makes tensors: by PyTorch, or by a tokenizer that is asked for them."""
 
 
 def may_matter(data: bytes, config: Config) -> bool:
-    """Whether `data` mentions torch or a tensor constructor of the configuration.
+    """Whether `data` mentions torch, or a tensor constructor or a library that the configuration speaks of.
 
     Device mismatches need tensors or modules, and those come out of torch or out of what the user named.
     """
-    if _TORCH in data:
+    if any(mark in data for mark in _MARKS):
+        return True
+    if any(library.encode() in data for library in own_libraries(config.stubs)):
         return True
     return any(name.rpartition(".")[2].encode() in data for name in config.tensor_constructors)

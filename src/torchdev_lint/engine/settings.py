@@ -6,10 +6,12 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 
-from torchdev_lint.config import Config, check_selectors
+from torchdev_lint.config import Config, ConfigError, check_selectors
 from torchdev_lint.config_file import config_in
 from torchdev_lint.rules.registry import all_rules
 from torchdev_lint.source.discovery import FileRules
+from torchdev_lint.stubs.reading import StubError
+from torchdev_lint.stubs.shelf import shelf
 
 
 class Settings:
@@ -64,5 +66,9 @@ class Settings:
             off = frozenset(rule.code for rule in rules if not rule.default)
             finished = replace(self._overlay(config), off_by_default=off)
             check_selectors(finished, [rule.code for rule in rules])
+            try:
+                shelf(finished.stubs)
+            except StubError as error:
+                raise ConfigError(str(error)) from None
             self._finished[config] = finished
         return self._finished[config]

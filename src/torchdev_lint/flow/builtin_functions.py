@@ -1,4 +1,4 @@
-"""Python's builtin functions and the methods of its containers and strings."""
+"""Python's builtin functions."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ from collections.abc import Callable
 
 import libcst as cst
 
-from torchdev_lint.flow import truths
-from torchdev_lint.flow.callsites import Argument, CallSite
+from torchdev_lint.flow import containers, truths
+from torchdev_lint.flow.callsites import Argument, CallSite, name_given
 from torchdev_lint.flow.conditions import FALSE, TRUE
-from torchdev_lint.flow.expressions import iterate
 from torchdev_lint.flow.frame import Frame
-from torchdev_lint.flow.objects import forget_attributes, get_attribute, set_attribute
-from torchdev_lint.flow.patterns import assign
+from torchdev_lint.flow.iteration import MAX_UNROLLED, iterate, iterator_of, next_of, parts_of
+from torchdev_lint.flow.objects import as_tuple, forget_attributes, get_attribute, set_attribute
 from torchdev_lint.flow.values import (
     UNKNOWN,
+    AnyOf,
+    Api,
+    Class,
     DeviceValue,
     Entries,
-    Function,
     Items,
     Literal,
     Many,
@@ -27,7 +28,7 @@ from torchdev_lint.flow.values import (
     Truth,
     Value,
     element_of,
-    join,
+    join_all,
 )
 
 
@@ -36,40 +37,44 @@ def call_builtin(frame: Frame, name: str, site: CallSite, call_value: Callable[.
     values = [argument.value for argument in site.positional()]
     first = values[0] if values else UNKNOWN
     match name:
-        case "next" | "min" | "max" if len(values) == 1:
+        case "min" | "max" if len(values) == 1:
             return iterate(frame, first)
         case "next" if values:
-            return iterate(frame, first)
-        case "iter" | "list" | "tuple" | "reversed" | "sorted" | "set" | "frozenset":
-            return _container(frame, first) if values else Items(())
-        case "zip" if values and all(isinstance(value, Items) for value in values):
-            columns = [value.items for value in values if isinstance(value, Items)]
-            return Items(tuple(Items(row) for row in zip(*columns, strict=False)))
-        case "zip":
-            return Many(Items(tuple(iterate(frame, value) for value in values)))
-        case "enumerate" if isinstance(first, Items):
-            return Items(tuple(Items((Literal(index), item)) for index, item in enumerate(first.items)))
-        case "enumerate":
+            return next_of(frame, first)
+        case "iter" if values:
+            return iterator_of(frame, first)
+        case "list" | "tuple" | "reversed" | "sorted" | "set" | "frozenset":
+            return _container(frame, name, first if values else Items(()), site)
+        case "zip" if site.has_star():
+            return _transposed(frame, site)
+        case "zip" if values:
+            return _zipped(frame, values)
+        case "enumerate" if values:
+            start = values[1].value if len(values) > 1 and isinstance(values[1], Literal) else 0
+            parts = known_items(frame, first)
+            if parts is not None and isinstance(start, int):
+                return Items(tuple(Items((Literal(index), item)) for index, item in enumerate(parts, start)))
             return Many(Items((UNKNOWN, iterate(frame, first))))
         case "map" if len(values) >= 2:
-            parts = tuple(Argument(iterate(frame, value), _anonymous(site)) for value in values[1:])
-            return Many(call_value(frame, first, CallSite(site.node, parts)))
+            return _mapped(frame, first, values[1:], site, call_value)
         case "filter" if len(values) == 2:
             return Many(iterate(frame, values[1]))
+        case "type" if len(values) == 1:
+            return _type_of(frame, first, site)
         case "isinstance" if len(values) == 2:
             return Truth(truths.is_instance(frame, site.node, values[0], values[1]))
         case "hasattr" if len(values) == 2:
             return _has_attribute(frame, site, values)
-        case "getattr" if len(values) >= 2 and isinstance(values[1], Literal):
-            return get_attribute(frame, first, str(values[1].value), site.node)
-        case "setattr" if len(values) == 3 and isinstance(values[1], Literal):
-            set_attribute(frame, first, str(values[1].value), values[2])
+        case "getattr" if len(values) >= 2 and name_given(site, 1) is not None:
+            return get_attribute(frame, first, name_given(site, 1) or "", site.node)
+        case "setattr" if len(values) == 3 and name_given(site, 1) is not None:
+            set_attribute(frame, first, name_given(site, 1) or "", values[2])
             return UNKNOWN
         case "setattr" if values:
             forget_attributes(frame, first)
             return UNKNOWN
         case "vars" if isinstance(first, Object):
-            return Object(("attr", first.key, "__dict__"))
+            return get_attribute(frame, first, "__dict__", site.node)
         case "super":
             return _super(frame)
         case "str" if isinstance(first, (DeviceValue, Literal)):
@@ -82,13 +87,16 @@ def call_builtin(frame: Frame, name: str, site: CallSite, call_value: Callable[.
             return first
         case "bool" if isinstance(first, (Truth, Object)):
             return Truth(truths.truth_of(frame, site.node, first))
+        case "sum" if len(values) > 1 and isinstance(values[1], (Items, Many)):
+            element = iterate(frame, first)
+            return Many(element_of(element)) if isinstance(element, (Items, Many)) else UNKNOWN
         case "sum" if values:
             element = iterate(frame, first)
             return element if isinstance(element, Tensor) else UNKNOWN
         case "dict":
-            return _dict(first, site)
+            return containers.with_cell(frame, site.node, containers.updated_from(Entries(()), site))
         case "range":
-            return Many(UNKNOWN)
+            return _range(values)
         case "print":
             return UNKNOWN
         case _:
@@ -99,22 +107,107 @@ def _anonymous(site: CallSite) -> cst.Arg:
     return site.arguments[-1].node
 
 
-def _container(frame: Frame, value: Value) -> Value:
+def _container(frame: Frame, name: str, value: Value, site: CallSite) -> Value:
+    """`list(value)` and its like: a new container of the same things."""
+    made: Items | Many
+    parts = known_items(frame, value)
+    if parts is not None and name in ("list", "tuple", "reversed"):
+        made = Items(tuple(parts[::-1] if name == "reversed" else parts))
+    elif value == Items(()):
+        made = Items(())
+    else:
+        made = Many(iterate(frame, value))
+    return containers.with_cell(frame, site.node, made) if name in ("list", "sorted", "set") else made
+
+
+def known_items(frame: Frame, value: Value) -> list[Value] | None:
+    """The things that iterating over a value gives, where each is known."""
+    match value:
+        case Items(items):
+            return list(items)
+        case Entries(entries=entries) if not value.open:
+            return [Literal(key) for key, _ in entries]
+        case Object():
+            fields = as_tuple(frame, value)
+            if fields is not None:
+                return list(fields.items)
+            parts = parts_of(frame, value)
+            if parts is None or frame.state(value).api == "torch.nn.ModuleDict":
+                return None
+            return [part for _, part in parts]
+        case _:
+            return None
+
+
+def _transposed(frame: Frame, site: CallSite) -> Value:
+    """`zip(*rows)`: the columns."""
+    if len(site.arguments) != 1:
+        return Many(Many(UNKNOWN))
+    rows = site.arguments[0].value
+    if isinstance(rows, Items) and rows.items:
+        known = [known_items(frame, row) for row in rows.items]
+        if all(row is not None for row in known):
+            columns = zip(*(row for row in known if row is not None), strict=False)
+            return Items(tuple(Items(column) for column in columns))
+    row = iterate(frame, rows)
+    if isinstance(row, AnyOf):
+        records = [as_tuple(frame, thing) for thing in row.things]
+        row = join_all([record for record in records if record is not None]) if all(records) else UNKNOWN
+    parts = known_items(frame, row)
+    if parts is not None:
+        return Items(tuple(Many(part) for part in parts))
+    return Many(Many(iterate(frame, row)))
+
+
+def _zipped(frame: Frame, values: list[Value]) -> Value:
+    columns = [known_items(frame, value) for value in values]
+    if all(column is not None for column in columns):
+        rows = zip(*(column for column in columns if column is not None), strict=False)
+        return Items(tuple(Items(row) for row in rows))
+    return Many(Items(tuple(iterate(frame, value) for value in values)))
+
+
+def _mapped(
+    frame: Frame, function: Value, columns: list[Value], site: CallSite, call_value: Callable[..., Value]
+) -> Value:
+    """`map(function, *columns)`: called for each known item, else once for all."""
+    known = [known_items(frame, column) for column in columns]
+    rows: list[tuple[Value, ...]] = [tuple(iterate(frame, column) for column in columns)]
+    exact = all(column is not None and 0 < len(column) <= MAX_UNROLLED for column in known)
+    if exact:
+        rows = list(zip(*(column for column in known if column is not None), strict=False))
+    results = [
+        call_value(
+            frame, function, CallSite(site.node, tuple(Argument(value, _anonymous(site)) for value in row))
+        )
+        for row in rows
+    ]
+    return Items(tuple(results)) if exact else Many(results[0])
+
+
+def _type_of(frame: Frame, value: Value, site: CallSite) -> Value:
+    """`type(value)`, where calling it makes another of its kind."""
     match value:
         case Items() | Many():
-            return value
-        case Object():
-            return value if frame.state(value).element == UNKNOWN else Many(frame.state(value).element)
+            return Api("builtins.list")
+        case Entries():
+            return Api("builtins.dict")
+        case Object() if frame.state(value).model is not None:
+            model = frame.state(value).model
+            assert model is not None
+            return Class(model)
         case _:
-            return Many(element_of(value))
+            return frame.result_of(site.node)
 
 
-def _dict(first: Value, site: CallSite) -> Value:
-    result = first if isinstance(first, Entries) else Entries(())
-    for argument in site.arguments:
-        if argument.keyword is not None:
-            result = result.updated(argument.keyword, argument.value)
-    return result
+def _range(values: list[Value]) -> Value:
+    """The numbers, where they are few and known."""
+    bounds = [value.value for value in values if isinstance(value, Literal) and type(value.value) is int]
+    if bounds and len(bounds) == len(values) <= 3 and 0 not in bounds[2:]:
+        numbers = range(*(bound for bound in bounds if isinstance(bound, int)))
+        if len(numbers) <= MAX_UNROLLED:
+            return Items(tuple(Literal(number) for number in numbers))
+    return Many(UNKNOWN)
 
 
 def _has_attribute(frame: Frame, site: CallSite, values: list[Value]) -> Value:
@@ -141,76 +234,3 @@ def _super(frame: Frame) -> Value:
         return UNKNOWN
     receiver = current.env.names.get(node.params.params[0].name.value, UNKNOWN)
     return Super(receiver, current.function.owner)
-
-
-def call_container_method(frame: Frame, receiver: Value, name: str, site: CallSite) -> Value:
-    """The effect and result of a method of a list, tuple, dict or string."""
-    first = site.positional()[0].value if site.positional() else UNKNOWN
-    match receiver, name:
-        case Items(items), "append":
-            _rebind(
-                frame,
-                site,
-                Items((*items, first)) if len(items) < 16 else Many(join(None, element_of(receiver), first)),
-            )
-        case Many(element), "append" | "add" | "appendleft":
-            _rebind(frame, site, Many(first if element == UNKNOWN else join(None, element, first)))
-        case ((Items() | Many()), "extend"):
-            _rebind(frame, site, Many(join(None, element_of(receiver), iterate(frame, first))))
-        case ((Items() | Many()), "insert") if len(site.positional()) > 1:
-            _rebind(frame, site, Many(join(None, element_of(receiver), site.positional()[1].value)))
-        case ((Items() | Many()), "pop" | "popleft"):
-            return element_of(receiver)
-        case ((Items() | Many()), "copy"):
-            return receiver
-        case Entries(entries=entries, default=default), "items":
-            if default == UNKNOWN:
-                return Items(tuple(Items((Literal(key), value)) for key, value in entries))
-            return Many(Items((UNKNOWN, _joined([*(value for _, value in entries), default]))))
-        case Entries(entries=entries, default=default), "values":
-            if default == UNKNOWN:
-                return Items(tuple(value for _, value in entries))
-            return Many(_joined([*(value for _, value in entries), default]))
-        case Entries(), "get" | "pop" | "setdefault" if isinstance(first, Literal):
-            return receiver.get(str(first.value))
-        case Entries(), "update":
-            changed = receiver
-            if isinstance(first, Entries):
-                for key, value in first.entries:
-                    changed = changed.updated(key, value)
-            for argument in site.arguments:
-                if argument.keyword is not None:
-                    changed = changed.updated(argument.keyword, argument.value)
-            _rebind(frame, site, changed)
-        case Entries(), "copy":
-            return receiver
-        case Literal(value=str(text)), "format":
-            given = [argument.value for argument in site.arguments]
-            if all(isinstance(value, Literal) for value in given) and not site.has_star():
-                try:
-                    return Literal(
-                        text.format(*(value.value for value in given if isinstance(value, Literal)))
-                    )
-                except (IndexError, KeyError, ValueError, AttributeError):
-                    return UNKNOWN
-        case Literal(value=str(text)), "lower" | "strip":
-            return Literal(text.lower() if name == "lower" else text.strip())
-        case Function(), _:
-            return UNKNOWN
-        case _:
-            pass
-    return UNKNOWN
-
-
-def _joined(values: list[Value]) -> Value:
-    if not values:
-        return UNKNOWN
-    result = values[0]
-    for value in values[1:]:
-        result = join(None, result, value)
-    return result
-
-
-def _rebind(frame: Frame, site: CallSite, value: Value) -> None:
-    if isinstance(site.receiver, (cst.Name, cst.Attribute)):
-        assign(frame, site.receiver, value)

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import libcst as cst
 
 from torchdev_lint.flow import (
     builtin_functions,
     command_lines,
     conflicts,
+    containers,
+    current_device,
+    device_objects,
+    host_reads,
+    library_calls,
     literals,
+    lost_index,
+    module_containers,
     modules,
+    moved_outputs,
+    optimizers,
+    records,
+    reveals,
     tensors,
     torch_functions,
 )
@@ -18,8 +32,9 @@ from torchdev_lint.flow.classes import instantiate
 from torchdev_lint.flow.conditions import negate
 from torchdev_lint.flow.frame import Frame, expression
 from torchdev_lint.flow.functions import call, not_followed
-from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Cpu, Origin
+from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Anywhere, Cpu, Device, Origin, leaves
 from torchdev_lint.flow.objects import forget_attributes, forget_device, get_attribute
+from torchdev_lint.flow.registration import check_late
 from torchdev_lint.flow.values import (
     UNKNOWN,
     AnyOf,
@@ -30,20 +45,26 @@ from torchdev_lint.flow.values import (
     Either,
     Entries,
     Function,
+    Generator,
+    Import,
     Items,
     Literal,
     Many,
     Method,
+    Namespace,
     Object,
     Partial,
+    State,
     Super,
     Tensor,
     Value,
     join,
+    join_all,
 )
 from torchdev_lint.torch_api import factories, tensor_methods
 from torchdev_lint.torch_api import modules as module_api
-from torchdev_lint.torch_api.libraries import MOVES_INPUTS_METHODS, NOT_DEVICE_USES, SKIPS_TEST
+from torchdev_lint.torch_api.generators import KEEPS_GENERATOR
+from torchdev_lint.torch_api.libraries import NOT_DEVICE_USES, SKIPS_TEST
 
 
 @expression(cst.Call)
@@ -55,11 +76,19 @@ def visit_Call(frame: Frame, node: cst.Call) -> Value:
         receiver = frame.evaluate(function.value)
         quiet = name in NOT_DEVICE_USES or name.startswith("assert") or _is_marked_parameter(node)
         site = _site(frame, node, quiet=quiet, receiver=function.value)
+        device_objects.check_method(frame, receiver, name, site)
+        lost_index.check_method(frame, receiver, name, site)
+        if name in current_device.THREAD_METHODS:
+            current_device.check_thread(frame, site)
         frame.discarded = discarded
+        if name == "to":
+            moved_outputs.check(frame, site)
         result = call_attribute(frame, receiver, name, site)
         frame.discarded = None
         return result
     callee = frame.evaluate(function)
+    if reveals.is_reveal(callee):
+        return reveals.reveal(frame, _site(frame, node, quiet=True))
     quiet = isinstance(function, cst.Name) and function.value in NOT_DEVICE_USES
     return call_value(frame, callee, _site(frame, node, quiet=quiet))
 
@@ -95,6 +124,8 @@ def _argument(frame: Frame, argument: cst.Arg) -> Value:
 def call_value(frame: Frame, callee: Value, site: CallSite) -> Value:
     """The result of calling a value."""
     match callee:
+        case Import():
+            return call_value(frame, frame.analysis.imports.force(callee), site)
         case Function():
             return call(frame, callee, site)
         case Class(model=model):
@@ -105,6 +136,9 @@ def call_value(frame: Frame, callee: Value, site: CallSite) -> Value:
             return torch_functions.call_api(frame, path, site)
         case Object():
             return call_object(frame, callee, site)
+        case AnyOf(things=things):
+            joined = call_each(frame, things, lambda thing: call_object(frame, thing, site))
+            return not_followed(frame, site) if joined is None else joined
         case Method(receiver=receiver, name=name):
             return call_attribute(frame, receiver, name, site)
         case Partial(function=function, positional=positional, keywords=keywords):
@@ -117,6 +151,11 @@ def call_value(frame: Frame, callee: Value, site: CallSite) -> Value:
             return join(guard, left, right)
         case Tensor(device=device):
             return Tensor(device)
+        case AnyOf(things=things) if all(frame.state(thing).kind == "module" for thing in things):
+            frame.analysis.muted += 1  # which of them it is, is not known: nothing certain can be said
+            results = [call_object(frame, thing, site) for thing in things]
+            frame.analysis.muted -= 1
+            return join_all(results)
         case _:
             return not_followed(frame, site)
 
@@ -146,27 +185,86 @@ def call_object(frame: Frame, thing: Object, site: CallSite) -> Value:
     if "forward" in state.attributes and state.kind == "module":
         return call_value(frame, state.attributes["forward"], site)
     if state.model is not None:
+        check_late(frame, thing, site.node, conflicts.target_expression(frame, state.device))
         for name in ("__call__", "forward"):
             method = state.model.find(name)
             if method is not None:
                 return call(frame, state.model.function(method, name, thing), site)
         if state.kind != "module":
             return not_followed(frame, site)
+    known = library_calls.call_instance(frame, thing, site)
+    if known is not None:
+        return known
+    parts = module_containers.in_order(frame, thing)
+    if parts is not None and site.positional():
+        return _call_in_order(frame, thing, parts, site)
     if state.kind == "module" or state.moved:
         return modules.call_module(frame, thing, site)
+    if _is_part_of_module(frame, thing, state):
+        return modules.call_part(frame, thing, site)
     tokenized = torch_functions.tokenizer_result(site, "")
     if tokenized is not None:
         return tokenized
     return torch_functions.unresolved(frame, site.callee, site)
 
 
+def _call_in_order(frame: Frame, thing: Object, parts: list[Object], site: CallSite) -> Value:
+    """A Sequential with modules of the file: what one part returns is given to the next."""
+    known = len(frame.analysis.events)
+    whole = modules.call_module(frame, thing, site)
+    if len(frame.analysis.events) != known or frame.analysis.budget <= 0:
+        return whole  # at fault as a whole: what follows from it is not to be reported, too
+    given = site.positional()[0]
+    value = given.value
+    for part in parts:
+        value = call_value(frame, part, CallSite(site.node, (Argument(value, given.node),), site.callee))
+    return whole if value == UNKNOWN else value
+
+
+def call_each(frame: Frame, things: tuple[Object, ...], call_one: Callable[[Object], Value]) -> Value | None:
+    """One of several objects is called, it is not known which: all of a kind do the same, so that one of each kind is called.
+
+    None where they are not all modules or instances of classes of the file, of too many kinds, or in several places.
+    """
+    kinds: dict[object, Object] = {}
+    devices: set[Device] = set()
+    for thing in things:
+        state = frame.state(thing)
+        if state.kind not in ("module", "instance") or (state.kind == "instance" and state.model is None):
+            return None
+        kinds.setdefault(state.model or state.api, thing)
+        if not all(isinstance(leaf, Anywhere) for leaf in leaves(state.device)):
+            devices.add(state.device)
+    if len(kinds) > MAX_KINDS or len(devices) > 1:
+        return None
+    return join_all([call_one(thing) for thing in kinds.values()])
+
+
+MAX_KINDS = 4
+
+
+def _is_part_of_module(frame: Frame, thing: Object, state: State) -> bool:
+    """Whether the thing is an attribute of the module whose method this is, of a class that cannot be read."""
+    function = frame.function
+    receiver = None if function is None else function.receiver
+    if not isinstance(receiver, Object) or frame.state(receiver).kind != "module":
+        return False
+    if thing.key[:2] == ("attr", receiver.key):
+        return True
+    return thing in frame.state(receiver).attributes.values()
+
+
 def call_attribute(frame: Frame, receiver: Value, name: str, site: CallSite) -> Value:
     """The result of `receiver.name(...)`."""
+    if name in tensor_methods.READING_METHODS:
+        host_reads.check_method(frame, receiver, name, site)
     match receiver:
         case Tensor():
             return tensors.call_method(frame, receiver, name, site)
         case Object():
             return call_object_method(frame, receiver, name, site)
+        case Generator():
+            return receiver if name in KEEPS_GENERATOR else UNKNOWN
         case Super(receiver=instance):
             found = get_attribute(frame, receiver, name, site.node)
             if isinstance(found, Function):
@@ -181,8 +279,12 @@ def call_attribute(frame: Frame, receiver: Value, name: str, site: CallSite) -> 
                 return call_base_method(frame, instance, name, site)
             return UNKNOWN
         case Items() | Many() | Entries() | Literal():
-            return builtin_functions.call_container_method(frame, receiver, name, site)
+            return containers.call_container_method(frame, receiver, name, site)
         case AnyOf(things=things):
+            if name not in module_api.IN_PLACE_MOVES:
+                joined = call_each(frame, things, lambda thing: call_object_method(frame, thing, name, site))
+                if joined is not None:
+                    return joined
             for thing in things:
                 forget_device(frame, thing, even_moved=name in module_api.IN_PLACE_MOVES)
             return not_followed(frame, site)
@@ -194,7 +296,7 @@ def call_attribute(frame: Frame, receiver: Value, name: str, site: CallSite) -> 
             with frame.assuming(negate(guard)):
                 right = call_attribute(frame, otherwise, name, site)
             return join(guard, left, right)
-        case Api() | Class() | DeviceValue():
+        case Api() | Import() | Namespace() | Class() | DeviceValue():
             return call_value(frame, get_attribute(frame, receiver, name, site.node), site)
         case _:
             tokenized = torch_functions.tokenizer_result(site, name)
@@ -203,6 +305,12 @@ def call_attribute(frame: Frame, receiver: Value, name: str, site: CallSite) -> 
             if name in module_api.IN_PLACE_MOVES:
                 return modules.transfer(frame, frame.result_of(site.node), name, site)
             return not_followed(frame, site)
+
+
+def _checked(site: CallSite) -> CallSite:
+    """The call with the first tensor only: the others may well be indices into it, and those may be on the CPU."""
+    tensors_given = [a for a in site.arguments if isinstance(a.value, Tensor)]
+    return replace(site, arguments=tuple(a for a in site.arguments if a not in tensors_given[1:]))
 
 
 def call_base_method(frame: Frame, thing: Object, name: str, site: CallSite) -> Value:
@@ -221,6 +329,8 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
         return UNKNOWN
     if name == "startswith" and site.positional():
         return literals.starts_with(frame, thing, site)
+    if name in ("__next__", "next") and state.model is None and state.element != UNKNOWN:
+        return state.element
     if name == SKIPS_TEST:
         frame.leave()
         return UNKNOWN
@@ -228,6 +338,9 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
         isinstance(argument.value, DeviceValue) for argument in site.arguments
     ):
         frame.env.default_device = UNKNOWN_DEVICE
+    optimizers.call_method(frame, thing, name, site)
+    if name in records.METHODS and state.kind == "instance":
+        return records.call_method(frame, thing, name, site)
     if name in state.attributes:
         return call_value(frame, state.attributes[name], site)
     if state.model is not None:
@@ -238,6 +351,11 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
             return call_object(frame, thing, site)
     if name in module_api.IN_PLACE_MOVES:
         return modules.transfer(frame, thing, name, site)
+    if name in ("items", "values", "keys") and state.kind == "unknown" and not site.arguments:
+        element = Object(("item", thing.key), f"an item of {thing.text}" if thing.text else "")
+        return Many(
+            Items((UNKNOWN, element)) if name == "items" else element if name == "values" else UNKNOWN
+        )
     modules.note_evidence(frame, thing, name)
     state = frame.state(thing)
     if state.kind == "module":
@@ -247,13 +365,14 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
     tokenized = torch_functions.tokenizer_result(site, name)
     if tokenized is not None:
         return tokenized
-    if any(state.api.startswith(where) and name in names for where, names in MOVES_INPUTS_METHODS.items()):
-        return frame.result_of(site.node)
+    known = library_calls.call_method(frame, thing, name, site)
+    if known is not None:
+        return known
     if name in module_api.MODEL_METHODS and (state.kind == "module" or state.moved):
-        return modules.call_module(frame, thing, site)
+        return modules.call_module(frame, thing, _checked(site) if name in module_api.MAY_INDEX else site)
     if state.kind == "module" and state.model is None and name[:1].islower():
         derived = Object(("attr", thing.key, name), f"{thing.text}.{name}")
-        if derived.key in frame.env.heap or frame.state(derived).kind == "module":
+        if frame.env.knows(derived) or frame.state(derived).kind == "module":
             return call_object(frame, derived, site)
     if name in _ONLY_TENSORS and state.kind == "unknown":
         return tensors.call_method(frame, Tensor(state.device), name, site)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
-from torchdev_lint.flow.values import Value
+from torchdev_lint.flow.values import Entries, Items, Literal, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,28 @@ class Argument:
         return str(self.node.star)
 
 
+def name_given(site: CallSite, index: int, name: str = "name") -> str | None:
+    """A name that is given as a string; `{}` stands for the parts of it that are not known (`f"layer{i}"`)."""
+    argument = site.get(index, name)
+    if argument is None:
+        return None
+    if isinstance(argument.value, Literal):
+        return str(argument.value.value)
+    node = argument.node.value
+    match node:
+        case cst.FormattedString(parts=parts):
+            texts = [part.value if isinstance(part, cst.FormattedStringText) else "{}" for part in parts]
+        case cst.BinaryOperation(operator=cst.Add() | cst.Modulo(), left=cst.SimpleString() as left):
+            texts = [str(left.evaluated_value).replace("%d", "{}").replace("%s", "{}")]
+            texts += ["{}"] if isinstance(node.operator, cst.Add) else []
+        case cst.Call(func=cst.Attribute(value=cst.SimpleString() as text, attr=cst.Name(value="format"))):
+            texts = [str(text.evaluated_value)]
+        case _:
+            return None
+    pattern = "".join(texts)
+    return pattern if pattern.replace("{}", "") and "{}" in pattern else None
+
+
 @dataclass(frozen=True, slots=True)
 class CallSite:
     """A call: its node (any expression that calls, for synthetic ones) and its arguments in order."""
@@ -37,18 +59,27 @@ class CallSite:
     receiver: cst.BaseExpression | None = field(default=None)
 
     def positional(self) -> list[Argument]:
-        """The plain positional arguments up to the first star."""
-        found = []
+        """The positional arguments, with the known items of a starred one, up to the first star of unknown length."""
+        found: list[Argument] = []
         for argument in self.arguments:
-            if argument.star:
-                break
-            if argument.keyword is None:
+            if argument.star == "*":
+                if not isinstance(argument.value, Items):
+                    break
+                found += [Argument(item, argument.node) for item in argument.value.items]
+            elif argument.keyword is None and not argument.star:
                 found.append(argument)
         return found
 
     def keyword(self, name: str) -> Argument | None:
-        """The argument given by this keyword."""
-        return next((argument for argument in self.arguments if argument.keyword == name), None)
+        """The argument given by this keyword, also where it is in a dict behind two stars."""
+        for argument in self.arguments:
+            if argument.keyword == name:
+                return argument
+            if argument.star == "**" and isinstance(argument.value, Entries):
+                held = dict(argument.value.entries)
+                if name in held:
+                    return Argument(held[name], argument.node)
+        return None
 
     def get(self, index: int, name: str) -> Argument | None:
         """The argument at a position, or given by keyword."""
@@ -58,3 +89,16 @@ class CallSite:
     def has_star(self) -> bool:
         """Whether some arguments are not written out."""
         return any(argument.star for argument in self.arguments)
+
+    def has_unknown_star(self) -> bool:
+        """Whether there may be arguments that are not known: a star before something that is not a known list or dict."""
+        return self.has_unknown_keywords() or any(
+            argument.star == "*" and not isinstance(argument.value, Items) for argument in self.arguments
+        )
+
+    def has_unknown_keywords(self) -> bool:
+        """Whether there may be keyword arguments that are not known."""
+        return any(
+            argument.star == "**" and not (isinstance(argument.value, Entries) and not argument.value.open)
+            for argument in self.arguments
+        )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import libcst as cst
 
-from torchdev_lint.flow import device_values
+from torchdev_lint.flow import device_values, library_facts, placements
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.environment import Environment
+from torchdev_lint.flow.evidence import sequence_parameters
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.functions import bind_symbolically, call, can_follow, run_body
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Anywhere, Device, Symbol, leaves
@@ -16,17 +18,21 @@ from torchdev_lint.flow.objects import escape, move
 from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import (
     UNKNOWN,
+    AnyOf,
     Api,
     Class,
     Either,
+    Entries,
     Function,
     Items,
+    Many,
     Object,
     State,
     Tensor,
     Value,
+    element_of,
 )
-from torchdev_lint.torch_api.libraries import MODULE_BASES
+from torchdev_lint.torch_api.callables import CONTAINER_CHANGES
 from torchdev_lint.torch_api.modules import IN_PLACE_MOVES
 
 
@@ -43,11 +49,21 @@ class ClassModel:
     fields: tuple[str, ...] = ()
     """The annotated names of a dataclass or NamedTuple, in order."""
     decorators: tuple[str, ...] = ()
+    wrapped: dict[str, Function] = field(default_factory=dict)
+    """Methods as decorators of the file have made them."""
     symbolic: tuple[Object, Environment] | None = None
 
     def bases_in_file(self) -> list[ClassModel]:
         """The base classes that this file defines."""
         return [base.model for base in self.bases if isinstance(base, Class)]
+
+    def imported_bases(self) -> Iterator[str]:
+        """The base classes from elsewhere, by path, of the class and of its bases in the file."""
+        for base in self.bases:
+            if isinstance(base, Api):
+                yield base.path
+            elif isinstance(base, Class):
+                yield from base.model.imported_bases()
 
     def has_unseen_base(self) -> bool:
         """Whether a base class outside the file (other than nn.Module's like and object) may define anything."""
@@ -55,7 +71,8 @@ class ClassModel:
             not isinstance(base, Class)
             and not (
                 isinstance(base, Api)
-                and base.path in ("torch.nn.Module", "builtins.object", "abc.ABC", "typing.Generic")
+                and base.path
+                in ("torch.nn.Module", "builtins.object", "abc.ABC", "typing.Generic", "typing.NamedTuple")
             )
             for base in self.bases
         ) or any(base.has_unseen_base() for base in self.bases_in_file())
@@ -63,18 +80,60 @@ class ClassModel:
     @property
     def is_module(self) -> bool:
         """Whether the class derives from nn.Module, as far as the file shows."""
-        if any(isinstance(base, Api) and base.path.startswith(MODULE_BASES) for base in self.bases):
-            return True
+        for base in self.bases:
+            if isinstance(base, Api) and (
+                base.path.startswith("torch.nn.")
+                or base.path == "torch.jit.ScriptModule"
+                or library_facts.is_module_class(self.frame.analysis.options.shelf, base.path)
+            ):
+                return True
         if any(base.is_module for base in self.bases_in_file()):
             return True
-        return self.has_unseen_base() and self.find("forward") is not None
+        return self.has_unseen_base() and (self.find("forward") is not None or self._registers())
+
+    def _registers(self) -> bool:
+        """Whether `__init__` registers parameters or buffers."""
+        initializer = self.find("__init__")
+        if initializer is None:
+            return False
+        for node in walk(initializer.body):
+            match node:
+                case cst.Call(
+                    func=cst.Attribute(
+                        value=cst.Name(value="self"),
+                        attr=cst.Name(value="register_buffer" | "register_parameter" | "add_module"),
+                    )
+                ):
+                    return True
+                case cst.Assign(
+                    targets=[cst.AssignTarget(target=cst.Attribute(value=cst.Name(value="self")))],
+                    value=cst.Call(
+                        func=cst.Name(value="Parameter") | cst.Attribute(attr=cst.Name(value="Parameter"))
+                    ),
+                ):
+                    return True
+                case _:
+                    pass
+        return False
 
     @property
     def is_record(self) -> bool:
         """Whether `__init__` is generated from the fields."""
-        return "dataclass" in self.decorators or any(
-            isinstance(base, Api) and base.path in ("typing.NamedTuple", "NamedTuple") for base in self.bases
+        return "dataclass" in self.decorators or self.is_tuple
+
+    @property
+    def is_enum(self) -> bool:
+        """Whether its attributes are the members of an enumeration."""
+        return any(isinstance(base, Api) and base.path.startswith("enum.") for base in self.bases) or any(
+            base.is_enum for base in self.bases_in_file()
         )
+
+    @property
+    def is_tuple(self) -> bool:
+        """Whether an instance is a tuple of its fields."""
+        return any(
+            isinstance(base, Api) and base.path in ("typing.NamedTuple", "NamedTuple") for base in self.bases
+        ) or any(base.is_tuple for base in self.bases_in_file())
 
     def find(self, name: str) -> cst.FunctionDef | None:
         """The method of this name, here or in a base class of the file."""
@@ -108,6 +167,9 @@ class ClassModel:
     def function(self, node: cst.FunctionDef, name: str, receiver: Value | None) -> Function:
         """A method, bound when there is a receiver."""
         owner = self.owner_of(node)
+        wrapped = owner.wrapped.get(node.name.value)
+        if wrapped is not None and owner.methods.get(node.name.value) is node:
+            return replace(wrapped, receiver=receiver)
         return Function(node, name, owner.frame, receiver, owner, decorator_names(node))
 
     def moves_itself(self) -> bool:
@@ -150,6 +212,8 @@ def _devices(frame: Frame, value: Value) -> list[Device]:
         case Object():
             state = frame.state(value)
             return [state.device] if state.kind == "module" else [UNKNOWN_DEVICE]
+        case AnyOf(things=things):
+            return [device for thing in things for device in _devices(frame, thing)]
         case Either(_, then, otherwise):
             return [*_devices(frame, then), *_devices(frame, otherwise)]
         case _:
@@ -158,6 +222,8 @@ def _devices(frame: Frame, value: Value) -> list[Device]:
 
 def instantiate(frame: Frame, model: ClassModel, site: CallSite) -> Value:
     """The result of calling a class of the file."""
+    if frame.analysis.at_top:
+        frame.analysis.built_at_top.add(id(model.node))
     kind = "module" if model.is_module else "instance"
     thing = frame.fresh(
         site.node, State(kind, Anywhere() if kind == "module" else UNKNOWN_DEVICE, model=model), model.name
@@ -169,7 +235,9 @@ def instantiate(frame: Frame, model: ClassModel, site: CallSite) -> Value:
     if initializer is not None:
         function = model.function(initializer, "__init__", thing)
         if can_follow(frame, function):
+            first = frame.analysis.frames
             call(frame, function, site)
+            frame.set_state(thing, replace(frame.state(thing), span=(first, frame.analysis.frames)))
         else:
             frame.set_state(thing, replace(frame.state(thing), device=UNKNOWN_DEVICE, moved=False))
             return thing
@@ -178,22 +246,32 @@ def instantiate(frame: Frame, model: ClassModel, site: CallSite) -> Value:
         unseen = model.has_unseen_base() or model.moves_itself()
         device = UNKNOWN_DEVICE if unseen else parameters_device(frame, state)
         made = device_values.built_on(frame, device, site.node)
+        placements.note_built(frame, site.node)
         frame.set_state(thing, replace(state, device=made))
+        if device != UNKNOWN_DEVICE or not placements.has_moved_part(frame, thing):
+            placements.built_with(frame, thing, site.node)
     return thing
 
 
 def _fill_record(frame: Frame, thing: Object, model: ClassModel, site: CallSite) -> None:
+    """What the generated `__init__` of a dataclass or the `__new__` of a named tuple does."""
+    rest: Value | None = None
+    for argument in site.arguments:
+        if argument.star and not isinstance(argument.value, (Items, Entries)):
+            rest = element_of(argument.value)
     state = frame.state(thing)
     for index, name in enumerate(model.fields):
-        argument = site.get(index, name)
-        if argument is not None:
-            state = state.with_attribute(name, argument.value)
+        given = site.get(index, name)
+        if given is not None:
+            state = state.with_attribute(name, given.value)
+        elif rest is not None:
+            state = state.with_attribute(name, rest)
         elif model.class_attribute(name) != UNKNOWN:
             state = state.with_attribute(name, model.class_attribute(name))
-    if any(isinstance(base, Api) and base.path.endswith("NamedTuple") for base in model.bases):
-        items = tuple(state.attributes.get(name, UNKNOWN) for name in model.fields)
-        state = replace(state, element=Items(items).items[0] if items else UNKNOWN)
     frame.set_state(thing, state)
+    finisher = model.find("__post_init__")
+    if finisher is not None:
+        call(frame, model.function(finisher, "__post_init__", thing), CallSite(site.node))
 
 
 def symbolic_self(model: ClassModel) -> tuple[Object, Environment]:
@@ -206,9 +284,9 @@ def symbolic_self(model: ClassModel) -> tuple[Object, Environment]:
         return model.symbolic
     thing = Object(("self", id(model.node)), "self")
     definition = model.frame
-    env = Environment({}, dict(definition.env.heap), (), definition.env.default_device)
+    env = definition.env.inside(path=())
     kind = "module" if model.is_module else "instance"
-    start: Device = Symbol(("device", thing.key), "the device of self", assumed=True)
+    start: Device = Symbol(("device", thing.key), "the module's device", assumed=True)
     env.set_state(thing, State(kind, start, model=model))
     model.symbolic = (thing, env)
     scratch = Frame(definition.analysis, env, parent=definition)
@@ -217,13 +295,24 @@ def symbolic_self(model: ClassModel) -> tuple[Object, Environment]:
         function = model.function(initializer, "__init__", thing)
         child = Frame(definition.analysis, scratch.env, parent=function.frame, function=function)
         child.env.names = bind_symbolically(function)
+        child.env.names |= dict.fromkeys(sequence_parameters(definition, function), Many(UNKNOWN))
+        first = definition.analysis.frames - 1
+        # while it is being built, everything is where it is made
+        outer, definition.analysis.on_host = definition.analysis.on_host, True
         _, end = run_body(child, function)
+        definition.analysis.on_host = outer
         if end is not None:
-            env = Environment({}, end.heap, (), end.default_device)
+            env = end.inside(path=())
             scratch.env = env
+        span = (first, definition.analysis.frames)
+        scratch.set_state(thing, replace(scratch.state(thing), span=span))
     state = scratch.state(thing)
     unstable = _set_elsewhere(model, initializer)
-    attributes = {name: value for name, value in state.attributes.items() if name not in unstable}
+    attributes = {
+        name: value
+        for name, value in state.attributes.items()
+        if name not in unstable and value not in (Items(()), Entries(()), Many(UNKNOWN))  # to be filled later
+    }
     for name in unstable & set(state.attributes):
         kept = state.attributes[name]
         if isinstance(kept, Object) and scratch.state(kept).kind == "module":
@@ -271,12 +360,12 @@ def _self_writes(method: cst.FunctionDef) -> set[str]:
             case _:
                 pass
 
-    for node in walk(method.body):
+    for node in walk(method.body, below=(cst.ClassDef,)):
         match node:
             case cst.AssignTarget() | cst.AnnAssign() | cst.AugAssign() | cst.For() | cst.NamedExpr():
                 target(node.target)
             case cst.Call(func=cst.Attribute(value=value, attr=cst.Name(value=name))) if (
-                name in IN_PLACE_MOVES
+                name in IN_PLACE_MOVES or name in CONTAINER_CHANGES
             ):
                 target(value)
             case _:

@@ -29,6 +29,7 @@ class Atom:
     `available` (`key[0]` is the accelerator type that the machine has, or "any"),
     `count` (`key` is (type, n): more than n devices of the type are there),
     `device-type` (`key` is (symbol key, type): that device is of this type),
+    `absent` (`key` is a parameter's: it is None),
     `opaque` (anything else; equal keys mean equal truth).
     `text` is the source it came from, for messages only.
     """

@@ -12,9 +12,11 @@ from dataclasses import dataclass, replace
 
 import libcst as cst
 
-from torchdev_lint.flow import device_values
+from torchdev_lint.flow import device_values, placements, registration
 from torchdev_lint.flow.callsites import Argument, CallSite
-from torchdev_lint.flow.events import MixedOperation, ModelCall, Place, Transfer
+from torchdev_lint.flow.conditions import Key
+from torchdev_lint.flow.events import Built, Made, MixedOperation, ModelCall, Place, Transfer
+from torchdev_lint.flow.evidence import TESTING
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import (
     Accelerator,
@@ -30,7 +32,9 @@ from torchdev_lint.flow.lattice import (
     describe,
     leaves,
 )
-from torchdev_lint.flow.values import Either, Entries, Items, Many, Object, Tensor, Value
+from torchdev_lint.flow.trees import walk
+from torchdev_lint.flow.values import UNKNOWN, Either, Entries, Items, Many, Object, Tensor, Value
+from torchdev_lint.torch_api.factories import TAKES_DEVICE
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,24 +199,69 @@ def check_model_call(frame: Frame, site: CallSite, callee: Callee) -> None:
     if not all(isinstance(leaf, Anywhere) for leaf in leaves(callee.device)):
         for operand in inputs:
             found = conflict(callee.device, operand.device, frame.env.path)
-            if found is not None and found.level == Level.CERTAIN:
-                report = report_at(frame, operand, found)
-                if report is not None:
-                    publish_model_call(frame, site.node, report, callee, found, "model")
+            if found is not None and found.level != Level.NO:
+                _input_elsewhere(frame, site, callee, operand, found)
         return
     for operand in inputs:
         for other in inputs:
             found = conflict(other.device, operand.device, frame.env.path)
             # of two inputs, the one left on the CPU is at fault
-            if found is not None and found.level == Level.CERTAIN and isinstance(found.right, Cpu):
-                report = report_at(frame, operand, found)
-                if report is not None:
+            if found is None or found.level == Level.NO or not isinstance(found.right, Cpu):
+                continue
+            report = report_at(frame, operand, found)
+            if report is not None and not _publish_unregistered(frame, site.node, found, other):
+                if found.level == Level.CERTAIN:
                     beside = Callee(callee.text, other.device, None, is_loss=callee.is_loss)
                     publish_model_call(frame, site.node, report, beside, found, "input", other)
-                break
+                else:
+                    _publish_mixed(frame, site.node, callee.text, report, found, other)
+            break
 
 
-_LENGTHS = re.compile(r"(?i)(?:^|_)(?:len|lens|lengths?|seq_?lens?|sizes?|num|n)(?:$|_)|lengths?$")
+def check_part(frame: Frame, thing: Object, site: CallSite) -> None:
+    """A part of the module that is being read, of a class that cannot be read, is given first what was just made."""
+    function = frame.function
+    first = site.positional()[0] if site.positional() else None
+    if function is None or first is None or not isinstance(function.receiver, Object):
+        return
+    value = first.value
+    if not isinstance(value, Tensor) or value.scalar is not False:
+        return
+    origins = [leaf.origin for leaf in leaves(value.device)]
+    if not all(o is not None and o.what == "factory" and o.frame == frame.uid for o in origins):
+        return
+    whole = frame.state(function.receiver)
+    operand = Operand(value, value.device, first.node)
+    found = conflict(whole.device, value.device, frame.env.path)
+    if found is not None and found.level != Level.NO and isinstance(found.right, Cpu):
+        _input_elsewhere(frame, site, Callee(site.callee, whole.device, thing), operand, found)
+
+
+def _input_elsewhere(frame: Frame, site: CallSite, callee: Callee, operand: Operand, found: Conflict) -> None:
+    """An input and the module that is called with it are on different devices."""
+    if registration.is_late(frame, found.left):
+        return
+    kept = registration.attribute_site(frame, found.left)
+    if kept is not None:
+        if found.level != Level.CERTAIN and not worth_telling(frame, found):
+            return
+        registration.publish_module(frame, site.node, kept, found, describe(found.right))
+        return
+    if found.level == Level.CERTAIN:
+        report = report_at(frame, operand, found)
+        module = Operand(operand.value, callee.device, site.node)
+        if report is not None and not _publish_unregistered(frame, site.node, found, module):
+            publish_model_call(frame, site.node, report, callee, found, "model")
+    elif isinstance(found.right, Cpu) and isinstance(operand.value, Tensor):
+        # a part of the module that is being read: it is wherever the whole was moved to
+        report = report_at(frame, operand, found)
+        module = Operand(callee.thing or operand.value, callee.device, site.node)
+        if report is not None and not _publish_unregistered(frame, site.node, found, module):
+            _publish_mixed(frame, site.node, callee.text, report, found, module, module=callee)
+
+
+LENGTHS = re.compile(r"(?i)(?:^|_)(?:len|lens|lengths?|seq_?lens?|sizes?|num|n)(?:$|_)|lengths?$")
+"""Names that speak of lengths."""
 
 
 def _may_be_lengths(frame: Frame, argument: Argument, callee: Callee) -> bool:
@@ -220,7 +269,7 @@ def _may_be_lengths(frame: Frame, argument: Argument, callee: Callee) -> bool:
     if callee.thing is None or frame.state(callee.thing).api.startswith("torch.nn."):
         return False
     name = argument.keyword or (dotted(argument.node.value) or "").rpartition(".")[2]
-    return _LENGTHS.search(name) is not None
+    return LENGTHS.search(name) is not None
 
 
 def check_handed_together(frame: Frame, site: CallSite, callee: str) -> None:
@@ -269,29 +318,96 @@ def check_operands(
     report = report_at(frame, at_fault, found)
     if report is None:
         return beside.device
+    if _publish_unmoved(frame, node, report, found, beside):
+        return beside.device
+    if _publish_unregistered(frame, node, found, beside):
+        return beside.device
     if found.level == Level.CERTAIN:
         for crossed in report.crossed:
             module = _module_of_activation(crossed, found.right)
             if module is not None:
                 publish_model_call(frame, node, report, module[0], module[1], "model")
                 return beside.device
-    if report.crossed and target_expression(report.frame, beside.device) is None:
+    if (
+        report.crossed
+        and not frame.source.foreign
+        and _made(report.frame, node, found, beside, report.place.value_node, here=False) is None
+        and target_expression(report.frame, beside.device) is None
+    ):
         # the caller has no name for the device: the operation itself has the other operand
         report = Report(place_of(frame, at_fault.node, at_fault.value), frame, at_fault.device)
     _publish_mixed(frame, node, operation, report, found, beside)
     return beside.device
 
 
+def _publish_unregistered(frame: Frame, node: cst.CSTNode, found: Conflict, beside: Operand) -> bool:
+    """Whether the tensor at fault is an attribute of a module that is not registered; then that is published."""
+    site = registration.attribute_site(frame, found.right)
+    if site is None:
+        return False
+    moved_by = transfer_of(frame, found.left.origin.root() if found.left.origin is not None else None)
+    met = frame.analysis.text(beside.node.value if isinstance(beside.node, cst.Arg) else beside.node)
+    target = target_expression(frame, beside.device) if site.late and site.frame == frame.uid else None
+    if target is None and site.late and site.frame == frame.uid:
+        target = _beside_self(frame, Origin(site.node, registration.ATTRIBUTE, frame.uid, step=1))
+    registration.publish_tensor(
+        frame, node, site, found, met=met, met_device=called(found.left, moved_by), target=target
+    )
+    return True
+
+
+def _publish_unmoved(
+    frame: Frame, node: cst.CSTNode, report: Report, found: Conflict, beside: Operand
+) -> bool:
+    """Whether the tensor at fault is registered in a module that was never moved; then the module is at fault."""
+    if found.level != Level.CERTAIN:
+        return False
+    holder = _holder(report.frame, report.place.value_node)
+    whole = None if holder is None else report.frame.state(holder).device
+    if (
+        holder is None
+        or not isinstance(whole, Cpu)
+        or whole.origin is None
+        or whole.origin.root().what != "made"
+    ):
+        return False
+    against = Conflict(found.level, whole, found.left)
+    there = report_at(frame, beside, against)
+    if there is not None:
+        publish_model_call(frame, node, there, Callee(holder.text, whole, holder), against, "model")
+    return True
+
+
+def _holder(frame: Frame, node: cst.CSTNode) -> Object | None:
+    """The module that is not moved and has this expression registered as a parameter or buffer."""
+    path = (dotted(node) or "").split(".")
+    value: Value | None = frame.lookup(path[0]) if len(path) > 1 else None
+    for name in path[1:-1]:
+        value = frame.state(value).attributes.get(name) if isinstance(value, Object) else None
+    if not isinstance(value, Object):
+        return None
+    state = frame.state(value)
+    return value if state.kind == "module" and not state.moved and path[-1] in state.registered else None
+
+
 def _publish_mixed(
-    frame: Frame, node: cst.CSTNode, operation: str, report: Report, found: Conflict, beside: Operand
+    frame: Frame,
+    node: cst.CSTNode,
+    operation: str,
+    report: Report,
+    found: Conflict,
+    beside: Operand,
+    *,
+    module: Callee | None = None,
 ) -> None:
-    other: Operand | None = None if report.crossed else beside
-    target = target_expression(report.frame, beside.device, other)
-    given_by = _transfer(frame, found.right.origin.root() if found.right.origin is not None else None)
-    moved_by = _transfer(frame, found.left.origin.root() if found.left.origin is not None else None)
-    factory = _factory(report, found.right, target)
+    """`module`: the other operand is a module that is called."""
+    other: Operand | None = None if report.crossed or module is not None else beside
+    target = target_expression(report.frame, beside.device, other, module)
+    given_by = transfer_of(frame, found.right.origin.root() if found.right.origin is not None else None)
+    moved_by = transfer_of(frame, found.left.origin.root() if found.left.origin is not None else None)
+    made = _made(report.frame, node, found, beside, report.place.value_node, here=report.frame is frame)
     frame.analysis.publish(
-        ("mixed", id(node), id(report.place.node)) if factory is None else ("factory", id(factory)),
+        ("mixed", id(node), id(report.place.node)) if made is None else ("factory", id(made.node)),
         MixedOperation(
             node=node,
             operation=operation,
@@ -299,26 +415,119 @@ def _publish_mixed(
             right=found.right,
             place=report.place,
             certain=found.level == Level.CERTAIN,
-            left_device=_called(found.left, moved_by),
-            right_device=_called(found.right, given_by),
-            other="" if other is None else frame.analysis.text(other.node),
+            left_device=called(found.left, moved_by) if module is None else f"the device of `{module.text}`",
+            right_device=called(found.right, given_by),
+            other=module.text
+            if module is not None
+            else ""
+            if other is None
+            else frame.analysis.text(other.node),
             target=target,
             through=report.through,
-            factory=factory,
+            made=made,
         ),
     )
 
 
-def _factory(report: Report, fault: Leaf, target: str | None) -> cst.Call | None:
-    """The factory call that made the operand at fault, if `device=target` may be written there."""
-    origin = fault.origin
-    if origin is None or origin.what != "factory" or origin.frame != report.frame.uid or target is None:
+def _wanted_elsewhere(maker: Frame, made: cst.CSTNode, fault: cst.CSTNode) -> bool:
+    """Whether what a call made is known by a name of its own that is used besides what the operand at fault was taken from."""
+    if any(part is made for part in walk(fault)):
+        return False
+    scope: cst.CSTNode = maker.source.module if maker.function is None else maker.function.node
+    name = None
+    for node in walk(scope):
+        if isinstance(node, cst.Assign) and len(node.targets) == 1:
+            target = node.targets[0].target
+            if isinstance(target, cst.Name) and any(part is made for part in walk(node.value)):
+                name = target.value
+    if name is None or any(isinstance(part, cst.Name) and part.value == name for part in walk(fault)):
+        return False
+    uses = sum(isinstance(node, cst.Name) and node.value == name for node in walk(scope))
+    return uses > 2
+
+
+def _made(
+    frame: Frame, node: cst.CSTNode, found: Conflict, beside: Operand, fault: cst.CSTNode, *, here: bool
+) -> Made | None:
+    """The call that made the operand `fault`, if it stands in this activation or in one that encloses it.
+
+    `here`: the other operand is named in this activation.
+    """
+    origin = None if found.right.origin is None else found.right.origin.root()
+    if origin is None or origin.what != "factory" or not isinstance(origin.node, cst.Call):
         return None
-    if not isinstance(origin.node, cst.Call) or not origin.node.args:
+    maker: Frame | None = frame
+    while maker is not None and maker.uid != origin.frame:
+        maker = maker.parent if maker.function is not None else None
+    if maker is None or (maker is not frame and maker.function is None):
         return None
-    if any(a.star or (a.keyword is not None and a.keyword.value == "device") for a in origin.node.args):
+    arguments = origin.node.args
+    if any(a.keyword is not None and a.keyword.value == "device" for a in arguments):
         return None
-    return origin.node if report.frame.bound_before(target, origin) else None
+    name = (dotted(origin.node.func) or "").rpartition(".")[2]
+    keyword = bool(arguments) and name in TAKES_DEVICE
+    target = None
+    if not _wanted_elsewhere(maker, origin.node, fault):
+        target = _expression_at(maker, found.left, beside, origin, here=here and maker is frame)
+    return Made(origin.node, target, keyword, any(part is origin.node for part in walk(node)))
+
+
+def _tensor_named_in(frame: Frame, node: cst.CSTNode, device: Device) -> str | None:
+    """In the expression of an operand: the name of a tensor that is where the operand is."""
+    inner = node.value if isinstance(node, cst.Arg) else node
+    written = dotted(inner)
+    if written is not None:
+        return written
+    for part in walk(inner, below=(cst.Lambda, cst.GeneratorExp, cst.ListComp, cst.SetComp, cst.DictComp)):
+        text = dotted(part)
+        if text is None:
+            continue
+        value = frame.lookup(text.partition(".")[0])
+        for name in text.split(".")[1:]:
+            value = frame.state(value).attributes.get(name, UNKNOWN) if isinstance(value, Object) else UNKNOWN
+        if isinstance(value, Tensor) and not value.batch and device_values.same_device(value.device, device):
+            return text
+    return None
+
+
+def _expression_at(frame: Frame, wanted: Leaf, beside: Operand, origin: Origin, *, here: bool) -> str | None:
+    """An expression for a device that holds already where `origin` happened in this activation."""
+    plain = dotted(beside.node.value if isinstance(beside.node, cst.Arg) else beside.node)
+    written = _tensor_named_in(frame, beside.node, beside.device) if here else None
+    for device in (beside.device, wanted):
+        local = frame.function is not None and here and plain is not None
+        named = device_values.name_of_device(frame, device, local=local)
+        if named is not None and frame.bound_before(named, origin):
+            return named
+    if written is not None and isinstance(beside.value, Tensor) and frame.bound_before(written, origin):
+        return f"{written}.device"
+    for name, value in frame.env.names.items():
+        there = isinstance(value, Tensor) and value.device in (wanted, beside.device)
+        if there and frame.bound_before(name, origin):
+            return f"{name}.device"
+    if isinstance(wanted, Symbol) and frame.function is not None and wanted.key[0] == "device":
+        key = wanted.key[1]
+        if key[:2] == ("parameter", id(frame.function.node)) and not frame.rebound_before(key[2], origin):
+            return f"{key[2]}.device"
+        if key[0] == "self":
+            return _beside_self(frame, origin)
+    return None
+
+
+def _beside_self(frame: Frame, origin: Origin) -> str | None:
+    """In a module's method: the device of a tensor given to it, else of a parameter of `self`."""
+    for name, value in frame.env.names.items():
+        if isinstance(value, Tensor) and isinstance(value.device, Symbol):
+            key = value.device.key[1] if value.device.key[0] == "device" else ()
+            if key[:1] == ("parameter",) and frame.bound_before(name, origin):
+                return f"{name}.device"
+    function = frame.function
+    receiver = None if function is None else function.receiver
+    if isinstance(receiver, Object):
+        for name, value in frame.state(receiver).attributes.items():
+            if isinstance(value, Tensor) and name in frame.state(receiver).registered:
+                return f"self.{name}.device"
+    return None
 
 
 def check_index(frame: Frame, node: cst.CSTNode, table: Operand, key: Operand) -> bool:
@@ -326,17 +535,24 @@ def check_index(frame: Frame, node: cst.CSTNode, table: Operand, key: Operand) -
     found = conflict(key.device, table.device, frame.env.path)
     if found is None or found.level == Level.NO or not isinstance(found.right, Cpu):
         return False
+    if found.level != Level.CERTAIN and not worth_telling(frame, found):
+        return False
     if any(
         leaf.origin is not None and _is_consequence(frame, leaf.origin.root())
         for leaf in (found.left, found.right)
     ):
         return True
+    itself = Report(place_of(frame, table.node, table.value), frame, table.device)
+    if _publish_unmoved(frame, node, itself, found, key):
+        return True
+    if _publish_unregistered(frame, node, found, key):
+        return True
     place = place_of(frame, table.node, table.value)
     target = target_expression(frame, key.device, key)
-    factory = _factory(Report(place, frame, table.device), found.right, target)
-    moved_by = _transfer(frame, found.left.origin.root() if found.left.origin is not None else None)
+    made = _made(frame, node, found, key, table.node, here=True)
+    moved_by = transfer_of(frame, found.left.origin.root() if found.left.origin is not None else None)
     frame.analysis.publish(
-        ("mixed", id(node), id(node)) if factory is None else ("factory", id(factory)),
+        ("mixed", id(node), id(node)) if made is None else ("factory", id(made.node)),
         MixedOperation(
             node=node,
             operation="index",
@@ -344,11 +560,11 @@ def check_index(frame: Frame, node: cst.CSTNode, table: Operand, key: Operand) -
             right=found.right,
             place=replace(place, node=node),
             certain=found.level == Level.CERTAIN,
-            left_device=_called(found.left, moved_by),
+            left_device=called(found.left, moved_by),
             right_device=describe(found.right),
             other=frame.analysis.text(key.node),
             target=target,
-            factory=factory,
+            made=made,
         ),
     )
     return True
@@ -373,14 +589,49 @@ def _module_of_activation(frame: Frame, fault: Leaf) -> tuple[Callee, Conflict] 
 # -- where it is reported
 
 
+_OF_DATASETS = re.compile(r"(?i)(?:^|_)(?:dataset|datasets|data_?loader|loader)$|dataset$")
+"""Parameters, by name, that are on the CPU with all that they hold."""
+
+
+def worth_telling(frame: Frame, found: Conflict) -> bool:
+    """Whether a conflict that is only possible is to be told: with what a function is given, or a module holds."""
+    if frame.analysis.on_host or frame.analysis.at_top or not TESTING.isdisjoint(frame.analysis.imported):
+        return False
+    for leaf in (found.left, found.right):
+        if isinstance(leaf, Symbol):
+            root = root_of(leaf.key)
+            if leaf.origin is not None and leaf.origin.root().what == "moved":
+                continue  # it was taken to another thing's device on purpose
+            if root[:1] not in (("parameter",), ("self",)) or frame.analysis.only_on_host(root):
+                return False
+            if root[0] == "parameter" and _OF_DATASETS.search(str(root[2])):
+                return False
+            if root[0] == "self" and frame.state(Object(root)).kind != "module":
+                return False
+    return True
+
+
+def root_of(key: Key) -> Key:
+    """The parameter, or whatever else, that a value with this identity was taken from."""
+    while key and key[0] in ("device", "attr", "item"):
+        key = key[1]
+    return key
+
+
 def report_at(frame: Frame, operand: Operand, found: Conflict) -> Report | None:
     """Where to report a conflict whose right side is at fault; None for the consequence of one already reported.
 
     An argument's origin leads up to the call. It is not followed out of an activation in which the other side was moved:
-    the caller cannot know the device.
+    the caller cannot know the device. But a function of another file is always left: what the file does with it fails.
     """
     root = found.right.origin.root() if found.right.origin is not None else None
     if root is not None and _is_consequence(frame, root):
+        return None
+    if root is not None and ("model-call", id(root.node)) in frame.analysis.events:
+        return None  # computed by a module that was never moved, which is told already
+    if found.level != Level.CERTAIN and not worth_telling(frame, found):
+        return None
+    if not frame.analysis.blame(root, certain=found.level == Level.CERTAIN):
         return None
     moved = found.left.origin.root() if found.left.origin is not None else None
     place, current = place_of(frame, operand.node, operand.value), frame
@@ -395,6 +646,7 @@ def report_at(frame: Frame, operand: Operand, found: Conflict) -> Report | None:
         and current.caller is not None
         and not (
             moved is not None
+            and not current.source.foreign
             and moved.what == "moved"
             and moved.frame in {current.uid, *(f.uid for f in crossed)}
         )
@@ -423,7 +675,7 @@ def _is_consequence(frame: Frame, root: Origin) -> bool:
 # -- what is said
 
 
-def _transfer(frame: Frame, origin: Origin | None) -> Transfer | None:
+def transfer_of(frame: Frame, origin: Origin | None) -> Transfer | None:
     """The transfer that an origin speaks of."""
     if origin is None or origin.what != "moved":
         return None
@@ -437,7 +689,7 @@ def _transfer(frame: Frame, origin: Origin | None) -> Transfer | None:
             return None
 
 
-def _called(leaf: Leaf, transfer: Transfer | None) -> str:
+def called(leaf: Leaf, transfer: Transfer | None) -> str:
     """What a message calls a device: the name that was used for it, and what it stands for."""
     plain = describe(leaf)
     name = dotted(transfer.argument) if transfer is not None else None
@@ -458,8 +710,8 @@ def publish_model_call(
     together: str = "",
 ) -> None:
     """Publish the event of a module that is not where its input is."""
-    given_by = _transfer(frame, found.right.origin.root() if found.right.origin is not None else None)
-    moved_by = _transfer(frame, found.left.origin.root() if found.left.origin is not None else None)
+    given_by = transfer_of(frame, found.right.origin.root() if found.right.origin is not None else None)
+    moved_by = transfer_of(frame, found.left.origin.root() if found.left.origin is not None else None)
     misplaced = isinstance(found.right, Accelerator) and isinstance(found.left, Accelerator)
     transfer = given_by if misplaced else None
     unmoved = (
@@ -467,11 +719,14 @@ def publish_model_call(
     )
     callee = replace(callee, thing=report.module() or callee.thing)
     target = target_expression(report.frame, callee.device, other if report.frame is frame else None, callee)
-    built = None
+    built: Built | None = None
     if unmoved is not None and unmoved.what == "made":
         # the module was never moved: the input is where it should be
-        target = target_expression(report.frame, report.given)
-        built = unmoved.node if target and report.frame.bound_before(target, unmoved) else None
+        whole = None if callee.thing is None else frame.state(callee.thing).device
+        if isinstance(whole, Cpu) and whole.origin is not None and whole.origin.root().what == "made":
+            unmoved = whole.origin.root()
+        built = _built(frame, report, callee, found, unmoved)
+        target = built.target
     event = ModelCall(
         call=node,
         callee=callee.text,
@@ -479,8 +734,8 @@ def publish_model_call(
         model=found.left,
         given=found.right,
         model_name=_name_of_module(report.frame, callee, moved_by) if against == "model" else callee.text,
-        model_device=_called(found.left, moved_by),
-        given_device=_called(found.right, given_by),
+        model_device=called(found.left, moved_by),
+        given_device=called(found.right, given_by),
         target=target,
         against=against,
         through=report.through or together,
@@ -489,8 +744,24 @@ def publish_model_call(
         transfer=transfer,
         built=built,
     )
-    anchor = node if unmoved is not None else transfer.node if transfer is not None else report.place.node
+    if built is not None:
+        anchor = built.node
+    elif unmoved is not None:
+        anchor = node
+    else:
+        anchor = transfer.node if transfer is not None else report.place.node
     frame.analysis.publish(("model-call", id(anchor)), event)
+
+
+def _built(frame: Frame, report: Report, callee: Callee, found: Conflict, unmoved: Origin) -> Built:
+    """The call that built a module which was never moved, and how to move it."""
+    at_fault = bool(report.crossed)
+    spot = placements.spot_of(frame, unmoved, callee.thing, report.given, found.right)
+    if spot is not None:
+        return Built(unmoved.node, spot[1], at_fault, spot[0])
+    target = target_expression(report.frame, report.given)
+    usable = target is not None and report.frame.bound_before(target, unmoved)
+    return Built(unmoved.node, target if usable else None, at_fault)
 
 
 def _name_of_module(frame: Frame, callee: Callee, moved_by: Transfer | None) -> str:
@@ -520,7 +791,7 @@ def target_expression(
     if name is not None:
         return name
     if other is not None:
-        text = dotted(other.node.value if isinstance(other.node, cst.Arg) else other.node)
+        text = _tensor_named_in(frame, other.node, other.device)
         return None if text is None else f"{text}.device"
     if callee is None or callee.is_loss or callee.thing is None:
         return None

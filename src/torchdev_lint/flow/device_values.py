@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
@@ -22,6 +22,7 @@ from torchdev_lint.flow.lattice import (
     with_origin,
 )
 from torchdev_lint.flow.values import (
+    Api,
     Class,
     DeviceType,
     DeviceValue,
@@ -76,6 +77,11 @@ _CONFIGURATION = re.compile(
     r"(?i)(?:^|[._])(?:self|cls|args?|opts?|options|cfg|conf|config|configuration|hparams?|hp|params|settings|flags|context|ctx|"
     r"trainer|agent|runner|experiment|env|estimator|state)\Z"
 )
+
+
+def is_configuration(text: str) -> bool:
+    """Whether `text` names a collection of settings rather than a tensor."""
+    return _CONFIGURATION.search(text) is not None
 
 
 def _is_anothers(key: Key, text: str) -> bool:
@@ -188,7 +194,32 @@ def name_of_device(frame: Frame, device: Device, *, local: bool = False) -> str 
     found = [name for name, held in device_names(frame, local=local) if same_device(held, device)]
     if not found:
         return _attribute_path(frame, device)
-    return min(found, key=lambda name: _PREFERRED.index(name) if name in _PREFERRED else len(_PREFERRED))
+    return preferred(found)
+
+
+def preferred(names: Sequence[str]) -> str:
+    """Of several names that hold a device, the one to write."""
+    return min(names, key=lambda name: _PREFERRED.index(name) if name in _PREFERRED else len(_PREFERRED))
+
+
+def speaks_of_device(name: str) -> bool:
+    """Whether a name says that it holds a device."""
+    return _NAMES_A_DEVICE.search(name) is not None
+
+
+_NAMES_A_DEVICE = re.compile(r"(?i)(?:^|[._])(?:torch_?|\w+_)?device\Z|(?:^|\.)dev\Z")
+
+
+def named_device(frame: Frame) -> str | None:
+    """A name in scope for the device that the program has chosen, when it certainly holds one."""
+    found = [
+        name
+        for name, device in device_names(frame)
+        if _NAMES_A_DEVICE.search(name) and isinstance(device, (Choice, Symbol, Cpu))
+    ]
+    if not found:
+        return None
+    return preferred(found)
 
 
 def _attribute_path(frame: Frame, device: Device) -> str | None:
@@ -203,3 +234,9 @@ def _attribute_path(frame: Frame, device: Device) -> str | None:
         held = frame.state(value).attributes.get(attribute)
         return device.text if held is None and (attribute == "device" or device.key[0] == "attr") else None
     return None
+
+
+def torch_name(frame: Frame) -> str | None:
+    """The name under which torch is imported here."""
+    names = [name for name, value in frame.visible_names() if value == Api("torch")]
+    return "torch" if "torch" in names else (names[0] if names else None)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from operator import is_
 
 from torchdev_lint.flow.conditions import Formula, Key, facts, negate
 from torchdev_lint.flow.lattice import CPU, Device, Symbol, UnknownDevice, choose
-from torchdev_lint.flow.values import Object, State, Value, join
+from torchdev_lint.flow.values import Entries, Items, Many, Object, State, Value, join
 
 
 def default_state(thing: Object) -> State:
@@ -24,10 +25,18 @@ class Environment:
     heap: dict[Key, State] = field(default_factory=dict)
     path: tuple[Formula, ...] = ()
     default_device: Device = CPU
+    imported: dict[Key, State] = field(default_factory=dict)
+    """The objects of imported modules as they were left by their import: one table for all environments of a file."""
 
     def copy(self) -> Environment:
         """An environment that changes independently (values and states are immutable)."""
-        return Environment(dict(self.names), dict(self.heap), self.path, self.default_device)
+        return Environment(dict(self.names), dict(self.heap), self.path, self.default_device, self.imported)
+
+    def inside(self, *, path: tuple[Formula, ...] | None = None) -> Environment:
+        """An environment for another scope that goes on from here, changing independently."""
+        return Environment(
+            {}, dict(self.heap), self.path if path is None else path, self.default_device, self.imported
+        )
 
     def assume(self, formula: Formula) -> None:
         """Add what is known when `formula` holds."""
@@ -36,11 +45,45 @@ class Environment:
 
     def state(self, thing: Object) -> State:
         """What is known of an object."""
-        return self.heap.get(thing.key) or default_state(thing)
+        return self.found(thing.key) or default_state(thing)
+
+    def found(self, key: Key) -> State | None:
+        """What was seen of an object, if anything was."""
+        return self.heap.get(key) or self.imported.get(key)
+
+    def knows(self, thing: Object) -> bool:
+        """Whether anything was seen to happen to an object."""
+        return thing.key in self.heap or thing.key in self.imported
 
     def set_state(self, thing: Object, state: State) -> None:
         """Record what is known of an object."""
         self.heap[thing.key] = state
+
+
+def refreshed(env: Environment, value: Value, depth: int = 3) -> Value:
+    """A container as it is now: what was changed in place through any of its names is seen through all."""
+    if not isinstance(value, (Items, Many, Entries)):
+        return value
+    if value.cell is not None:
+        state = env.found(value.cell)
+        if state is not None and state.kind == "cell":
+            value = state.element
+            assert isinstance(value, (Items, Many, Entries))
+    if depth == 0:
+        return value
+    match value:
+        case Items(items=items):
+            now = tuple(refreshed(env, item, depth - 1) for item in items)
+            return value if all(map(is_, now, items)) else replace(value, items=now)
+        case Many(element=element):
+            inner = refreshed(env, element, depth - 1)
+            return value if inner is element else replace(value, element=inner)
+        case Entries(entries=entries, default=default):
+            held = tuple((key, refreshed(env, entry, depth - 1)) for key, entry in entries)
+            rest = refreshed(env, default, depth - 1)
+            if rest is default and all(new is old for (_, new), (_, old) in zip(held, entries, strict=True)):
+                return value
+            return replace(value, entries=held, default=rest)
 
 
 def distinguishing(left: Environment, right: Environment) -> Formula | None:
@@ -81,6 +124,15 @@ def _merge_states(guard: Formula | None, left: State, right: State) -> State:
     )
 
 
+def _untouched(env: Environment, key: Key, state: State) -> State:
+    """What an object is where nothing happened to it, if it is `state` where something did."""
+    if key in env.imported:
+        return env.imported[key]
+    if state.kind == "cell":
+        return replace(state, element=state.attributes["start"])
+    return default_state(Object(key)) if state.kind == "unknown" else state
+
+
 def merge(left: Environment | None, right: Environment | None) -> Environment | None:
     """The environment where two control flows meet; None is a flow that cannot be reached."""
     if left is None or right is None or left is right:
@@ -97,16 +149,14 @@ def merge(left: Environment | None, right: Environment | None) -> Environment | 
         other = heap.get(key)
         if other is state:
             continue
-        if other is None:
-            # the object was touched on one side only: on the other it is as assumed from the start
-            other = default_state(Object(key)) if key not in left.heap and state.kind == "unknown" else state
-        heap[key] = _merge_states(guard, other, state)
+        heap[key] = _merge_states(guard, _untouched(left, key, state) if other is None else other, state)
     for key, state in left.heap.items():
-        if key not in right.heap and state.kind == "unknown":
-            heap[key] = _merge_states(guard, state, default_state(Object(key)))
+        if key not in right.heap:
+            heap[key] = _merge_states(guard, state, _untouched(right, key, state))
     common = set(right.path)
     default = left.default_device if left.default_device == right.default_device else UnknownDevice()
-    return Environment(names, heap, tuple(fact for fact in left.path if fact in common), default)
+    path = tuple(fact for fact in left.path if fact in common)
+    return Environment(names, heap, path, default, left.imported)
 
 
 def merge_all(environments: list[Environment]) -> Environment | None:

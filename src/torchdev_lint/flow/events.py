@@ -6,6 +6,13 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from torchdev_lint.flow.lattice import Leaf
+from torchdev_lint.flow.placement_events import (
+    CheckpointLoad,
+    DeviceNotForwarded,
+    GeneratorMismatch,
+    HostArgument,
+    StateBeforeMove,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +46,49 @@ class Transfer:
 
 
 @dataclass(frozen=True, slots=True)
+class OutputMoved:
+    """`model(x).to(target)`, where `target` is the model's own device: the output is there, `given` may not be.
+
+    `node` is the transfer, `call` the call of the model.
+    """
+
+    node: Any
+    given: Any
+    given_text: str
+    call: Any
+    model: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The call that made the operand at fault, when that happened in the very activation that is reported.
+
+    `target` is an expression for the right device that holds where the call stands (None: there is none); `keyword`: the
+    call takes `device=`; `only_use`: what it makes is used nowhere but in the operation reported.
+    """
+
+    node: Any
+    target: str | None
+    keyword: bool
+    only_use: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """The call that built a module which was never moved; `target` is where it should go, if that can be said at `place`.
+
+    `place` is the expression that gives the module: the call, or where its result is assigned.
+    `at_fault`: PyTorch raises inside the module, so that the call of the module says less than this one.
+    """
+
+    node: Any
+    target: str | None
+    at_fault: bool
+    place: Any = None
+
+
+@dataclass(frozen=True, slots=True)
 class ModelCall:
     """A module is called with an input that is certainly elsewhere.
 
@@ -65,8 +115,8 @@ class ModelCall:
     is_loss: bool = False
     transfer: Transfer | None = None
     """The explicit transfer that put the input on the wrong accelerator, if that is where the fault lies."""
-    built: Any = None
-    """The expression that built the module, if it was never moved and `target` can be used there."""
+    built: Built | None = None
+    """The call that built the module, if it was never moved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +125,6 @@ class MixedOperation:
 
     `right` is where the operand at fault is, at `place`; `left` where the other one is, known as `other`. `certain`: on
     every machine with an accelerator; else only once the parameter or module that the other follows is moved.
-    `factory` is the call that made the operand at fault, when that happened in this very activation and
-    `device=target` can be written there.
     """
 
     node: Any
@@ -90,26 +138,111 @@ class MixedOperation:
     other: str = ""
     target: str | None = None
     through: str = ""
-    factory: Any = None
+    made: Made | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UnregisteredTensor:
+    """A tensor kept as a plain attribute of a module met what moves with the module.
+
+    `node` is the assignment, `value` its expression if the attribute is that tensor itself; `meets` is the operation.
+    `late`: it was not assigned in `__init__`; then `target` is an expression for where it should go, if there is one.
+    """
+
+    node: Any
+    attribute: str
+    receiver: str | None
+    value: Any
+    value_text: str
+    meets: Any
+    met: str
+    met_device: str
+    certain: bool
+    late: bool = False
+    target: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UnregisteredModule:
+    """A module kept in a plain list or dict of a module was given an input that moved.
+
+    `container` is `list` or `dict`; `value` is the display or comprehension assigned; `nn` how torch.nn is named here.
+    """
+
+    node: Any
+    attribute: str
+    receiver: str | None
+    container: str
+    value: Any
+    nn: str | None
+    meets: Any
+    met_device: str
+
+
+@dataclass(frozen=True, slots=True)
+class LateSubmodule:
+    """A part was attached to a module that had been moved already; `target` names the module's device."""
+
+    node: Any
+    attribute: str
+    value: Any
+    target: str | None
+    device: str
+    module_device: str
+    module: Leaf
+    meets: Any
+
+
+@dataclass(frozen=True, slots=True)
+class HostRead:
+    """A tensor on an accelerator is read on the host, where only CPU tensors can be.
+
+    `reader` is what reads: `.numpy()`, or the text of what is called. `given` is where the tensor at `place` is. `certain`: on every
+    machine with an accelerator, or once a module is moved in whose own method it happens; else the tensor follows a
+    parameter or a thing that may well stay on the CPU. `without_grad`:
+    nothing has to be detached from automatic differentiation.
+    """
+
+    node: Any
+    reader: str
+    place: Place
+    given: Leaf
+    given_device: str
+    certain: bool
+    without_grad: bool = False
+    through: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DiscardedTogether:
+    """A tuple of transfers as a statement; `names` are the receivers, as the left side of an assignment."""
+
+    node: Any
+    names: str
 
 
 @dataclass(frozen=True, slots=True)
 class DiscardedTransfer:
-    """`x.to(device)` of a tensor as a statement: the copy is thrown away. `device` is what to call the target."""
+    """`x.to(device)` of a tensor as a statement: the copy is thrown away. `device` is what to call the target.
+
+    `together`: the tuple whose element it is, if all of them are transfers.
+    """
 
     node: Any
     receiver: Any
     receiver_text: str
     device: str
     assignable: bool
+    together: DiscardedTogether | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceLiteral:
-    """An accelerator with a literal index.
+    """An accelerator that the program names, by an index or (`index` None) as the current device.
 
-    `node` is the literal; `form` is `string`, `call` (`torch.device("cuda", 0)`), `cuda-method` (`.cuda(0)`) or
-    `integer` (`device=0`). `scope_device` is an expression already in scope that may be used instead; `torch_name` is
+    `node` is the literal; `form` is `string`, `call` (`torch.device("cuda", 0)`), `cuda-method` (`.cuda(0)`, `.cuda()`; then `text`
+    is the receiver's), `integer` (`device=0`) or `current` (`set_device(0)`). `visible`: the number of devices that the program
+    lets itself see, None when it does not say. `scope_device` is an expression already in scope that may be used instead; `torch_name` is
     the name under which torch is imported here, None when it is not. `parenthesize`: a conditional expression in its place
     needs parentheses.
     """
@@ -117,7 +250,7 @@ class DeviceLiteral:
     node: Any
     form: str
     type: str
-    index: int
+    index: int | None
     text: str
     guarded: bool
     inlined: bool
@@ -125,6 +258,97 @@ class DeviceLiteral:
     torch_name: str | None
     call: Any = None
     parenthesize: bool = False
+    visible: int | None = None
+
+    @property
+    def is_out_of_range(self) -> bool:
+        """Whether no machine has the device, because the program hides it from itself."""
+        return self.visible is not None and self.index is not None and self.index >= self.visible
 
 
-Event: TypeAlias = ModelCall | MixedOperation | DiscardedTransfer | DeviceLiteral
+@dataclass(frozen=True, slots=True)
+class DeviceMisuse:
+    """A device object, name or index is used as something that it is not.
+
+    `form` is `comparison` (a `torch.device` with a string), `text` (as if it were a string itself), `truth` (of an index that
+    may be 0), `call` (`x.is_cuda()`), `name` (a device string that PyTorch does not know) or `negative-index` (`get_device()` of
+    a tensor that may be on the CPU). `text` is the source of the thing misused, `other` of what it is used with. `replaced` is
+    the node that `replacement` may be written for (None: what was meant is not known). `always`: a comparison's result.
+    """
+
+    node: Any
+    form: str
+    text: str
+    other: str = ""
+    replaced: Any = None
+    replacement: str | None = None
+    always: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentDeviceKept:
+    """A name holds `cuda` without an index, and another device becomes the current one.
+
+    `node` is what `text` was assigned, `literal` the `"cuda"` in it, for which `pinned` may be written (None: not here); `how` is
+    `changed` (by `set_device`, after something was put there) or `thread` (used in another thread), at `change`.
+    """
+
+    node: Any
+    text: str
+    how: str
+    change: Any
+    literal: Any
+    pinned: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LostIndex:
+    """Something goes to the current device of a type (or to a global rank's) where another thing's very device is meant.
+
+    `form` is `guarded` (under a test of the other's type), `chosen` (a conditional expression), `round-trip` (to the CPU and
+    back), `type` (`x.device.type` as a device), `typename` (`y.type(x.type())`), `convention` (the function puts its other tensors on
+    the other's device), `rank` (a global rank as an index) or `positional` (`.cuda(True)`). `other` is the expression whose device is
+    meant, `edits` are (node, text) replacements that put things there.
+    """
+
+    node: Any
+    form: str
+    text: str
+    other: str
+    edits: tuple[tuple[Any, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Revealed:
+    """`reveal_device(expression)`: what is known of the expression, in words.
+
+    `within` is the function whose call led here, empty for code that is read by itself. `leaves` are the devices it may be on.
+    """
+
+    node: Any
+    expression: str
+    text: str
+    within: str = ""
+    leaves: tuple[Leaf, ...] = ()
+
+
+Event: TypeAlias = (
+    ModelCall
+    | OutputMoved
+    | MixedOperation
+    | HostRead
+    | UnregisteredTensor
+    | UnregisteredModule
+    | LateSubmodule
+    | DiscardedTransfer
+    | DeviceLiteral
+    | Revealed
+    | CheckpointLoad
+    | DeviceNotForwarded
+    | GeneratorMismatch
+    | HostArgument
+    | StateBeforeMove
+    | DeviceMisuse
+    | LostIndex
+    | CurrentDeviceKept
+)

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import libcst as cst
 
-from torchdev_lint.flow import literals, tensors, truths
-from torchdev_lint.flow.conditions import TRUE, Constant, Formula, conjunction, disjunction, negate
+from torchdev_lint.flow import (
+    containers,
+    device_indices,
+    device_objects,
+    literals,
+    lost_index,
+    module_containers,
+    tensors,
+    truths,
+)
+from torchdev_lint.flow.conditions import FALSE, TRUE, Constant, Formula, conjunction, disjunction, negate
 from torchdev_lint.flow.frame import Frame, expression
 from torchdev_lint.flow.functions import evaluate_defaults
+from torchdev_lint.flow.iteration import counts_only, indexes_with, is_exact, iterate, rounds
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, choose
-from torchdev_lint.flow.objects import get_attribute
+from torchdev_lint.flow.objects import as_tuple, get_attribute
 from torchdev_lint.flow.patterns import assign
 from torchdev_lint.flow.values import (
     UNKNOWN,
@@ -30,9 +41,8 @@ from torchdev_lint.flow.values import (
     Value,
     element_of,
     join,
-    join_all,
+    without_cell,
 )
-from torchdev_lint.torch_api.modules import CONTAINERS
 
 
 @expression(cst.Name)
@@ -101,13 +111,16 @@ def visit_FormattedString(frame: Frame, node: cst.FormattedString) -> Value:
 
 @expression(cst.Attribute)
 def visit_Attribute(frame: Frame, node: cst.Attribute) -> Value:
-    return get_attribute(frame, frame.evaluate(node.value), node.attr.value, node)
+    receiver = frame.evaluate(node.value)
+    value = get_attribute(frame, receiver, node.attr.value, node)
+    if node.attr.value in ("is_cuda", "type"):
+        lost_index.note_question(frame, node, receiver, value)
+    return value
 
 
 @expression(cst.Tuple, cst.List, cst.Set)
 def visit_Tuple(frame: Frame, node: cst.Tuple | cst.List | cst.Set) -> Value:
-    if literals.is_menu(node):
-        # several device names with the CPU among them: names to choose from, not a use of each
+    if literals.is_text(node):
         with frame.quietly():
             return _display(frame, node)
     return _display(frame, node)
@@ -126,38 +139,41 @@ def _display(frame: Frame, node: cst.Tuple | cst.List | cst.Set) -> Value:
                 fixed = False
         else:
             values.append(value)
-    return Items(tuple(values)) if fixed and len(values) <= 32 else Many(join_all(values))
+    made = containers.sequence(values, fixed=fixed)
+    return made if isinstance(node, cst.Tuple) else containers.with_cell(frame, node, made)
 
 
 @expression(cst.Dict)
 def visit_Dict(frame: Frame, node: cst.Dict) -> Value:
+    with frame.quietly() if literals.is_text(node) else nullcontext():
+        return _dict_display(frame, node)
+
+
+def _dict_display(frame: Frame, node: cst.Dict) -> Value:
     result = Entries(())
     for element in node.elements:
         value = frame.evaluate(element.value)
         if isinstance(element, cst.DictElement):
             with frame.quietly():
                 key = frame.evaluate(element.key)
-            if isinstance(key, Literal) and isinstance(key.value, str):
-                result = result.updated(key.value, value)
-            else:
-                result = replace(result, default=value)
-        elif isinstance(value, Entries):
-            for name, entry in value.entries:
-                result = result.updated(name, entry)
-    return result
+            result = result.updated(key.value, value) if isinstance(key, Literal) else result.opened(value)
+        else:
+            result = containers.merged(result, value)
+    return containers.with_cell(frame, node, result)
 
 
 @expression(cst.IfExp)
 def visit_IfExp(frame: Frame, node: cst.IfExp) -> Value:
     test = truths.condition(frame, node.test)
-    with frame.assuming(test):
+    with frame.assuming(test), frame.quietly() if test == FALSE else nullcontext():
         then = frame.evaluate(node.body)
-    with frame.assuming(negate(test)):
+    with frame.assuming(negate(test)), frame.quietly() if test == TRUE else nullcontext():
         otherwise = frame.evaluate(node.orelse)
     if test == TRUE:
         return then
     if negate(test) == TRUE:
         return otherwise
+    lost_index.check_choice(frame, node, test, then, otherwise)
     return _choice(test, then, otherwise)
 
 
@@ -181,8 +197,13 @@ def visit_BooleanOperation(frame: Frame, node: cst.BooleanOperation) -> Value:
     left = frame.evaluate(node.left)
     left_truth = truths.truth_of(frame, node.left, left)
     is_and = isinstance(node.operator, cst.And)
-    with frame.assuming(left_truth if is_and else negate(left_truth)):
+    device_indices.check_default(frame, node)
+    reached = left_truth if is_and else negate(left_truth)
+    # what is never evaluated fails never (`isinstance(device, str) and device == "cpu"`)
+    frame.analysis.muted += reached == FALSE
+    with frame.assuming(reached):
         right = frame.evaluate(node.right)
+    frame.analysis.muted -= reached == FALSE
     right_truth = truths.truth_of(frame, node.right, right)
     if isinstance(left, Literal) and isinstance(left_truth, Constant):
         return right if left_truth.value == is_and else left
@@ -227,7 +248,8 @@ def visit_BinaryOperation(frame: Frame, node: cst.BinaryOperation) -> Value:
         if literals.is_literal(node.left) and literals.is_literal(node.right):
             literals.see_string(frame, node, str(folded.value))
         return folded
-    return tensors.binary_operation(frame, node, left, right)
+    contained = containers.binary_operation(frame, node, left, right)
+    return tensors.binary_operation(frame, node, left, right) if contained is None else contained
 
 
 @expression(cst.Comparison)
@@ -238,6 +260,7 @@ def visit_Comparison(frame: Frame, node: cst.Comparison) -> Value:
     if len(comparisons) != 1:
         return Truth(truths.opaque(frame, node))
     operator, right = comparisons[0]
+    device_objects.check_comparison(frame, node, left, operator, right)
     if isinstance(operator, (cst.Is, cst.IsNot)):
         formula = truths.identity(frame, node, left, right)
         return Truth(formula if isinstance(operator, cst.Is) else negate(formula))
@@ -266,9 +289,12 @@ def visit_Subscript(frame: Frame, node: cst.Subscript) -> Value:
             with frame.quietly():
                 keys.append(frame.evaluate(element.slice.value))
         elif isinstance(element.slice, cst.Slice):
-            for part in (element.slice.lower, element.slice.upper, element.slice.step):
-                if part is not None:
-                    frame.evaluate(part)
+            parts = (element.slice.lower, element.slice.upper, element.slice.step)
+            bounds = [None if part is None else frame.evaluate(part) for part in parts]
+            if isinstance(value, (Items, Many)) and len(node.slice) == 1:
+                return containers.sliced(value, bounds)
+            if isinstance(value, Object) and len(node.slice) == 1:
+                return module_containers.sliced(frame, value, bounds)
             keys.append(UNKNOWN)
     return subscript(frame, node, value, keys)
 
@@ -310,37 +336,50 @@ def subscript(frame: Frame, node: cst.CSTNode, value: Value, keys: list[Value]) 
     match value, key:
         case Items(items), Literal(value=int(index)) if -len(items) <= index < len(items):
             return items[index]
-        case Items(items), _ if isinstance(node, cst.Subscript) and _is_slice(node):
-            return Many(element_of(value))
+        case Items(items=(no, yes)), Truth(formula):
+            return _choice(formula, yes, no)
         case ((Items() | Many()), _):
-            return value if isinstance(node, cst.Subscript) and _is_slice(node) else element_of(value)
-        case Entries(), Literal(value=str(name)):
-            return value.get(name)
+            return without_cell(element_of(value))
+        case Entries(), Truth(formula) if {True, False} <= {name for name, _ in value.entries}:
+            return _choice(formula, value.get(True), value.get(False))
+        case Entries(), _:
+            found = containers.item(value, key)
+            return found if isinstance(key, Literal) else without_cell(found)
         case Tensor(mapping=True) | Tensor(batch=True), _:
-            return Tensor(value.device)
-        case Tensor(), _:
-            return tensors.index(frame, node, value, keys)
-        case Object(), Literal(value=constant):
-            held = frame.state(value).attributes.get(f"[{constant!r}]")
-            if held is not None:
-                return held
-            return Object(
-                ("item", value.key, repr(constant)), f"{value.text}[{constant!r}]" if value.text else ""
-            )
+            return Tensor(value.device, guess=value.guess)
+        case Tensor(guess=guess), _:
+            part = tensors.index(frame, node, value, keys)
+            return replace(part, guess=True) if guess and isinstance(part, Tensor) else part
+        case Object(), _:
+            return _item_of_object(frame, value, key)
         case Either(guard, then, otherwise), _:
             return join(guard, subscript(frame, node, then, keys), subscript(frame, node, otherwise, keys))
-        case Object(), _ if frame.state(value).element != UNKNOWN:
-            return frame.state(value).element
-        case Object(), Object():
-            return Object(("item", value.key, key.key), "")
         case ((Api() as api), _) if api.path.startswith("builtins."):
             return api
         case _:
             return UNKNOWN
 
 
-def _is_slice(node: cst.Subscript) -> bool:
-    return any(isinstance(element.slice, cst.Slice) for element in node.slice)
+def _item_of_object(frame: Frame, thing: Object, key: Value) -> Value:
+    state = frame.state(thing)
+    if isinstance(key, Literal):
+        held = state.attributes.get(f"[{key.value!r}]")
+        if held is not None:
+            return held
+    fields = as_tuple(frame, thing)
+    if fields is not None:
+        return subscript(frame, cst.Name("_"), fields, [key])
+    part = module_containers.part(frame, thing, key)
+    if part is not None:
+        return part
+    if state.model is not None and state.model.find("__getitem__") is not None:
+        return iterate(frame, thing) if state.model.find("__iter__") is None else UNKNOWN
+    if isinstance(key, Literal) and not (isinstance(key.value, int) and state.element != UNKNOWN):
+        text = f"{thing.text}[{key.value!r}]" if thing.text else ""
+        return Object(("item", thing.key, repr(key.value)), text)
+    if state.element != UNKNOWN:
+        return state.element
+    return Object(("item", thing.key, key.key), "") if isinstance(key, Object) else UNKNOWN
 
 
 @expression(cst.NamedExpr)
@@ -358,57 +397,32 @@ def visit_Lambda(frame: Frame, node: cst.Lambda) -> Value:
 
 @expression(cst.ListComp, cst.SetComp, cst.GeneratorExp)
 def visit_Comprehension(frame: Frame, node: cst.ListComp | cst.SetComp | cst.GeneratorExp) -> Value:
-    results = [values[0] for values in _comprehension(frame, node.for_in, [node.elt])]
-    source_known = len(results) > 1 and node.for_in.inner_for_in is None
-    return (
-        Items(tuple(results))
-        if source_known and not isinstance(node, cst.SetComp)
-        else Many(join_all(results))
-    )
+    found, exact = _comprehension(frame, node.for_in, [node.elt])
+    results = [values[0] for values in found]
+    made = containers.sequence(results, fixed=exact and not isinstance(node, cst.SetComp))
+    return made if isinstance(node, cst.GeneratorExp) else containers.with_cell(frame, node, made)
 
 
 @expression(cst.DictComp)
 def visit_DictComp(frame: Frame, node: cst.DictComp) -> Value:
     result = Entries(())
-    for key, value in _comprehension(frame, node.for_in, [node.key, node.value]):
-        if isinstance(key, Literal) and isinstance(key.value, str):
-            result = result.updated(key.value, value)
-        else:
-            result = replace(
-                result, default=value if result.default == UNKNOWN else join(None, result.default, value)
-            )
-    return result
-
-
-MAX_UNROLLED = 6
-"""Loops over containers of at most this many known items are run item by item."""
-
-
-def rounds(frame: Frame, source: Value) -> list[Value]:
-    """What the target of a loop is bound to, iteration by iteration: each known item, or one that stands for all."""
-    if isinstance(source, Items) and 0 < len(source.items) <= MAX_UNROLLED:
-        return list(source.items)
-    if isinstance(source, Object) and frame.state(source).api in CONTAINERS:
-        state = frame.state(source)
-        held = [
-            value
-            for name, value in state.attributes.items()
-            if name in state.registered and name.startswith("[")
-        ]
-        if 0 < len(held) <= MAX_UNROLLED:
-            return held
-    if isinstance(source, Entries) and source.default == UNKNOWN and 0 < len(source.entries) <= MAX_UNROLLED:
-        return [Literal(key) for key, _ in source.entries]
-    return [iterate(frame, source)]
+    for key, value in _comprehension(frame, node.for_in, [node.key, node.value])[0]:
+        result = result.updated(key.value, value) if isinstance(key, Literal) else result.opened(value)
+    return containers.with_cell(frame, node, result)
 
 
 def _comprehension(
     frame: Frame, for_in: cst.CompFor, elements: list[cst.BaseExpression]
-) -> list[list[Value]]:
+) -> tuple[list[list[Value]], bool]:
+    """The values of the elements, once for each known item; whether there is one for each item, no more, no less."""
     results: list[list[Value]] = []
     names, path = dict(frame.env.names), frame.env.path
     source = frame.evaluate(for_in.iter)
-    items = rounds(frame, source) if not for_in.ifs else [iterate(frame, source)]
+    items = [iterate(frame, source)]
+    exact = False
+    if not for_in.ifs and not (counts_only(for_in.iter) and not indexes_with(frame, for_in.target, elements)):
+        items = rounds(frame, source)
+        exact = for_in.inner_for_in is None and is_exact(frame, source)
     outer_round = frame.round
     for index, item in enumerate(items):
         if len(items) > 1:
@@ -424,23 +438,7 @@ def _comprehension(
             clause = clause.inner_for_in
         results.append([frame.evaluate(element) for element in elements])
         frame.env.names, frame.env.path, frame.round = dict(names), path, outer_round
-    return results
-
-
-def iterate(frame: Frame, value: Value) -> Value:
-    """What a `for` over the value binds its target to."""
-    match value:
-        case Object():
-            state = frame.state(value)
-            if state.element != UNKNOWN:
-                return state.element
-            return Object(("item", value.key), f"an item of {value.text}" if value.text else "")
-        case Either(guard, then, otherwise):
-            return join(guard, iterate(frame, then), iterate(frame, otherwise))
-        case Tensor(mapping=True):
-            return UNKNOWN
-        case _:
-            return element_of(value)
+    return results, exact
 
 
 @expression(cst.Await)
@@ -450,6 +448,8 @@ def visit_Await(frame: Frame, node: cst.Await) -> Value:
 
 @expression(cst.Yield)
 def visit_Yield(frame: Frame, node: cst.Yield) -> Value:
+    if frame.first_yield is None:
+        frame.first_yield = frame.env.copy()
     if isinstance(node.value, cst.From):
         frame.yields.append(iterate(frame, frame.evaluate(node.value.item)))
     elif node.value is not None:

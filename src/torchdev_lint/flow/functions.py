@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import libcst as cst
 
+from torchdev_lint.flow import literals
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.conditions import Key
 from torchdev_lint.flow.environment import Environment
 from torchdev_lint.flow.frame import MAX_CALL_DEPTH, Frame
-from torchdev_lint.flow.lattice import Origin
+from torchdev_lint.flow.lattice import Origin, Symbol, leaves
 from torchdev_lint.flow.objects import escape
 from torchdev_lint.flow.values import (
     UNKNOWN,
     Class,
+    DeviceValue,
+    Either,
     Entries,
     Function,
     Items,
+    Literal,
     Many,
     Object,
+    State,
     Tensor,
     Value,
     element_of,
@@ -39,40 +44,152 @@ def _keeps_signature(function: Function) -> bool:
     return all(decorator in SIGNATURE_KEEPING_DECORATORS for decorator in function.decorators)
 
 
-def can_follow(frame: Frame, function: Function) -> bool:
-    """Whether a call of the function is to be followed into its body."""
+def can_follow(frame: Frame, function: Function, site: CallSite | None = None) -> bool:
+    """Whether a call of the function is to be followed into its body.
+
+    A function that calls itself is followed a few times over if it is given a container, a tensor or a module: it goes through the
+    parts of something.
+    """
+    allowed = MAX_RECURSION if site is not None and _goes_through_parts(frame, site) else 0
     return (
-        frame.analysis.budget > 0
+        frame.analysis.affords(function)
         and frame.depth() < MAX_CALL_DEPTH
-        and not frame.running(function.node)
+        and frame.running(function.node) <= allowed
         and _keeps_signature(function)
     )
+
+
+MAX_RECURSION = 3
+
+
+def _goes_through_parts(frame: Frame, site: CallSite) -> bool:
+    return any(
+        isinstance(argument.value, (Items, Many, Entries, Tensor, Literal))
+        or (isinstance(argument.value, Object) and frame.state(argument.value).kind != "unknown")
+        for argument in site.positional()[:1]
+    )
+
+
+def is_private(name: str) -> bool:
+    """Whether a function's name says that only its own file calls it."""
+    return name.startswith("_") and not name.endswith("__")
+
+
+def _is_building(frame: Frame) -> bool:
+    """Whether an `__init__` is running: what it makes has not been moved yet."""
+    current: Frame | None = frame
+    while current is not None:
+        if current.function is not None and current.function.name == "__init__":
+            return True
+        current = current.caller
+    return False
+
+
+def called_to_build_only(frame: Frame, function: Function) -> bool:
+    """Whether the file calls the function, and only from an `__init__`."""
+    return frame.analysis.notes.get(("called later", id(function.node))) is False
 
 
 def not_followed(frame: Frame, site: CallSite, text: str = "") -> Value:
     """The result of a call whose body is not read; modules given to it may have been moved."""
     for argument in site.arguments:
         escape(frame, argument.value)
-    return frame.result_of(site.node, text)
+    return following(frame, frame.result_of(site.node, text), site)
+
+
+def following(frame: Frame, result: Object, site: CallSite) -> Object:
+    """What a call that cannot be read returns; if it is a tensor, it is where the tensors are that the call was given."""
+    for argument in site.arguments:
+        value = argument.value
+        if isinstance(value, Tensor) and isinstance(value.device, Symbol):
+            frame.set_state(result, State("unknown", value.device))
+            break
+    return result
 
 
 def call(frame: Frame, function: Function, site: CallSite) -> Value:
-    """The result of calling a function of this file."""
-    if not can_follow(frame, function):
+    """The result of calling a function of the project."""
+    matters = not function.frame.source.foreign or _hands_over(frame, function, site)
+    if not can_follow(frame, function, site) or not frame.analysis.affords(function, matters=matters):
         return not_followed(frame, site, function.name)
-    env = Environment({}, dict(frame.env.heap), frame.env.path, frame.env.default_device)
-    child = Frame(frame.analysis, env, parent=function.frame, caller=frame, function=function, call=site.node)
+    child = Frame(
+        frame.analysis,
+        frame.env.inside(),
+        parent=function.frame,
+        caller=frame,
+        function=function,
+        call=site.node,
+    )
     child.salt, child.round = frame.salt, frame.round
     child.env.names = _bind(child, function, site)
-    value, end = run_body(child, function)
+    for name, given in child.env.names.items():
+        key = parameter_key(function.node, name)
+        of_module = function.owner is not None and function.owner.is_module
+        frame.analysis.see_argument(
+            key,
+            given,
+            moved=_was_moved(frame, given),
+            of_module=of_module,
+            is_private=is_private(function.name),
+        )
+    if is_private(function.name):
+        key_of_calls = ("called later", id(function.node))
+        later = not _is_building(frame) or frame.analysis.notes.get(key_of_calls, False)
+        frame.analysis.notes[key_of_calls] = later
+    with frame.analysis.entering(frame, function, matters=matters):
+        value, end = run_body(child, function)
     if end is None:
         frame.leave()
         return UNKNOWN
+    if child.first_yield is not None and _is_context_manager(function):
+        frame.suspended = (child.first_yield, end)
+        end = child.first_yield
+        end.path = frame.env.path
     frame.env.heap = end.heap
     frame.env.default_device = end.default_device
     # what must hold for the call to return holds from here on (`require_gpu()`)
     frame.env.path = end.path
     return value
+
+
+def _is_context_manager(function: Function) -> bool:
+    return any(name in ("contextmanager", "asynccontextmanager") for name in function.decorators)
+
+
+def _was_moved(frame: Frame, value: Value) -> bool:
+    match value:
+        case Tensor(device=device):
+            origins = [leaf.origin for leaf in leaves(device)]
+            return all(origin is not None and origin.root().what == "moved" for origin in origins)
+        case Object():
+            return frame.state(value).moved
+        case _:
+            return False
+
+
+def _hands_over(frame: Frame, function: Function, site: CallSite) -> bool:
+    """Whether a call gives its function anything that is on a device, or a device."""
+    given = [function.receiver, *(argument.value for argument in site.arguments)]
+    return any(value is not None and _matters(frame, value) for value in given)
+
+
+def _matters(frame: Frame, value: Value) -> bool:
+    match value:
+        case Tensor() | DeviceValue():
+            return True
+        case Object():
+            state = frame.state(value)
+            return state.kind in ("module", "loader") or state.moved
+        case Items(items):
+            return any(_matters(frame, item) for item in items)
+        case Many(element):
+            return _matters(frame, element)
+        case Entries(entries=entries):
+            return any(_matters(frame, entry) for _, entry in entries)
+        case Either(_, then, otherwise):
+            return _matters(frame, then) or _matters(frame, otherwise)
+        case _:
+            return False
 
 
 def run_body(child: Frame, function: Function) -> tuple[Value, Environment | None]:
@@ -167,7 +284,9 @@ def evaluate_defaults(frame: Frame, parameters: cst.Parameters) -> None:
     """Default arguments are evaluated where the function is defined."""
     for parameter in (*parameters.posonly_params, *parameters.params, *parameters.kwonly_params):
         if parameter.default is not None:
-            frame.analysis.defaults[id(parameter)] = frame.evaluate(parameter.default)
+            value = frame.evaluate(parameter.default)
+            frame.analysis.defaults[id(parameter)] = value
+            literals.see_default(frame, parameter, value)
 
 
 def _default(function: Function, parameter: cst.Param) -> Value:

@@ -2,58 +2,93 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
-from torchdev_lint.flow import calls, expressions, statements  # registers the handlers
+from torchdev_lint.flow import (  # registers the handlers, too
+    calls,
+    checkpoints,
+    contexts,
+    expressions,
+    forwarding,
+    statements,
+    stored_devices,
+)
 from torchdev_lint.flow.classes import symbolic_self
+from torchdev_lint.flow.conditions import Atom, Key
 from torchdev_lint.flow.environment import Environment
 from torchdev_lint.flow.events import DeviceLiteral, Event
-from torchdev_lint.flow.frame import Analysis, Frame, Options
-from torchdev_lint.flow.functions import bind_symbolically, run_body
-from torchdev_lint.flow.lattice import CPU, UNKNOWN_DEVICE
+from torchdev_lint.flow.evidence import TESTING, sequence_parameters, tensor_parameters, works_on_host
+from torchdev_lint.flow.frame import Analysis, Frame, Options, Recording
+from torchdev_lint.flow.functions import (
+    bind_symbolically,
+    called_to_build_only,
+    is_private,
+    parameter_key,
+    run_body,
+)
+from torchdev_lint.flow.imports import NoImports
+from torchdev_lint.flow.lattice import CPU, UNKNOWN_DEVICE, Symbol
+from torchdev_lint.flow.library_calls import hand_over_batches
+from torchdev_lint.flow.preparations import is_marked, run_before
+from torchdev_lint.flow.projects import Project, sets_default_device
 from torchdev_lint.flow.trees import walk
-from torchdev_lint.flow.values import Function
+from torchdev_lint.flow.values import NONE, UNKNOWN, Either, Function, Items, Many, Tensor, Value
 from torchdev_lint.torch_api.devices import DEVICE_NAME
 
-__all__ = ["calls", "expressions", "read_module", "statements"]
+__all__ = ["calls", "contexts", "expressions", "read_module", "statements"]
 
 
-def read_module(module: cst.Module, options: Options) -> list[Event]:
-    """All events of a parsed file.
+def read_module(
+    module: cst.Module, options: Options, recorder: Recording | None = None, project: Project | None = None
+) -> list[Event]:
+    """All events of a parsed file; with a `project`, what it imports of other files is read as well.
 
     The module's statements run first, with the file's own functions followed into at each call. Then every function and
     method runs on its own, with parameters that may hold anything: what fails there fails for every caller.
     """
-    analysis = Analysis(module, options, sets_default_device=_sets_default_device(module))
+    analysis = Analysis(
+        module,
+        options,
+        NoImports() if project is None else project,
+        sets_default_device=sets_default_device(module),
+        recorder=recorder,
+    )
+    analysis.speaks_of_devices = _DEVICE_WORDS.search(module.code) is not None
     frame = Frame(analysis, Environment())
+    analysis.skipped = is_marked(module)
+    if project is not None:
+        project.begin(analysis, frame)
     frame.execute(module.body)
     frame.alive = True
+    if recorder is not None:
+        recorder.ended(frame, None, None)
+    analysis.at_top = False
     seen: set[int] = set()
+    met: list[Function] = []
     while analysis.pending:
-        function = analysis.pending.pop(0)
+        # those that only this file calls come after their callers: what they are given is known then
+        later = (i for i, function in enumerate(analysis.pending) if not is_private(function.name))
+        function = analysis.pending.pop(next(later, 0))
+        met.append(function)
         if id(function.node) not in seen:
             seen.add(id(function.node))
             read_alone(analysis, function)
-    return [*analysis.events.values(), *settle_literals(analysis)]
+    models = [function.owner for function in met if function.owner is not None]
+    for model in dict.fromkeys(models):
+        stored_devices.check_class(analysis, model, models)
+    events = [*analysis.events.values(), *settle_literals(analysis), *checkpoints.settle(analysis)]
+    return forwarding.without_consequences([*events, *forwarding.settle(analysis)])
 
 
-def _sets_default_device(module: cst.Module) -> bool:
-    """Whether a function or class of the file sets the default device."""
-    for statement in module.body:
-        if isinstance(statement, (cst.FunctionDef, cst.ClassDef)):
-            for node in walk(statement):
-                if isinstance(node, cst.Name) and node.value in (
-                    "set_default_device",
-                    "set_default_tensor_type",
-                ):
-                    return True
-    return False
+_DEVICE_WORDS = re.compile(r"(?i)cuda|device|\.to\(|gpu|accelerat|\bmps\b|\bxpu\b")
 
 
 def read_alone(analysis: Analysis, function: Function) -> None:
     """Run a function with symbolic parameters."""
     definition = function.frame
-    env = Environment({}, dict(definition.env.heap), (), definition.env.default_device)
+    env = definition.env.inside(path=())
     if definition.parent is None:
         env.default_device = CPU
     if function.owner is not None:
@@ -68,9 +103,46 @@ def read_alone(analysis: Analysis, function: Function) -> None:
     if any(DEVICE_NAME.search(decorator) for decorator in function.decorators):
         env.default_device = UNKNOWN_DEVICE  # `@torch.device(...)`
     child = Frame(analysis, env, parent=definition, function=function)
+    analysis.on_host = works_on_host(function) or called_to_build_only(child, function)
     child.env.names = bind_symbolically(function)
-    analysis.budget = max(analysis.budget, 2_000)
-    run_body(child, function)
+    child.env.names |= dict.fromkeys(sequence_parameters(definition, function), Many(UNKNOWN))
+    if not analysis.on_host:
+        child.env.names |= _tensors_given(analysis, function)
+    hand_over_batches(child, function)
+    # what must hold for the module to be read to its end holds whenever one of its functions runs
+    child.env.path = definition.module_frame.env.path
+    for fact in analysis.notes.get(("defined under", id(function.node)), ()):
+        child.env.assume(fact)
+    run_before(child, function)
+    analysis.replenish(2_000)
+    value, end = run_body(child, function)
+    if analysis.recorder is not None:
+        analysis.recorder.ended(child, value, end)
+
+
+def _tensors_given(analysis: Analysis, function: Function) -> dict[str, Value]:
+    """The parameters that are tensors for certain: each on a device of its own, which may be an accelerator."""
+    names: dict[str, Value] = {}
+    for name, evidence in tensor_parameters(function.frame, function).items():
+        key = parameter_key(function.node, name)
+        if analysis.only_on_host(key):
+            continue
+        given: Value
+        if evidence.count:
+            given = Items(
+                tuple(_given(("item", key, repr(n)), f"{name}[{n}]") for n in range(evidence.count))
+            )
+        elif evidence.many:
+            given = Many(_given(("item", key, "0"), f"{name}[0]"))
+        else:
+            given = _given(key, name)
+        absent = Atom("absent", key, f"{name} is None")
+        names[name] = Either(absent, NONE, given) if evidence.optional else given
+    return names
+
+
+def _given(key: Key, text: str) -> Tensor:
+    return Tensor(Symbol(("device", key), f"{text}.device", assumed=True), scalar=None)
 
 
 def _stand_alone(module: cst.Module) -> frozenset[int]:
@@ -95,11 +167,28 @@ def _stand_alone(module: cst.Module) -> frozenset[int]:
     return frozenset(found)
 
 
+def _placing(module: cst.Module) -> frozenset[int]:
+    """The expressions (by id) that a call is given to say where to put something."""
+    found: set[int] = set()
+    for node in walk(module):
+        if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+            on_torch = isinstance(node.func.value, cst.Name) and node.func.value.value == "torch"
+            for argument in node.args:
+                moved = argument.keyword is None and node.func.attr.value in ("to", "cuda")
+                made = on_torch and argument.keyword is not None and argument.keyword.value == "device"
+                if moved or made:
+                    found.add(id(argument.value))
+    return frozenset(found)
+
+
 def settle_literals(analysis: Analysis) -> list[DeviceLiteral]:
     """One event for each literal: its use is guarded when every way that leads to it is."""
     settled = []
     bare = _stand_alone(analysis.module) if analysis.literals else frozenset()
+    placing = _placing(analysis.module) if not TESTING.isdisjoint(analysis.imported) else None
     for uses in analysis.literals.values():
+        if placing is not None and uses[0].form in ("string", "call") and id(uses[0].node) not in placing:
+            continue  # a test may well speak of devices that its machine lacks
         called = [use for use in uses if use.inlined]
         decisive = called or uses
         guarded = (
@@ -121,6 +210,7 @@ def settle_literals(analysis: Analysis) -> list[DeviceLiteral]:
                 torch_name=shown.torch_name,
                 call=shown.call,
                 parenthesize=id(shown.node) not in bare,
+                visible=shown.visible,
             )
         )
     return settled

@@ -243,8 +243,15 @@ def _assignments(
 
 
 def _selects(device: Device) -> bool:
-    """Whether the device is an accelerator under some conditions and another under others."""
-    return isinstance(device, Choice) and any(not isinstance(leaf, Cpu) for leaf in leaves(device))
+    """Whether the device is an accelerator under some conditions and another under others.
+
+    A default that stands in for an absent argument is no such choice: the two have nothing to do with each other.
+    """
+    if not isinstance(device, Choice):
+        return False
+    if all(atom.kind == "absent" for atom in atoms(device.guard)):
+        return _selects(device.then) or _selects(device.otherwise)
+    return any(not isinstance(leaf, Cpu) for leaf in leaves(device))
 
 
 def _possible_here(leaf: Leaf, machine: str) -> bool:
@@ -316,6 +323,8 @@ def describe(device: Device) -> str:
         case Accelerator(type=type_, index=index):
             return f"`{type_}`" if index is None else f"`{type_}:{index}`"
         case Symbol(text=text):
+            if text.startswith("the "):
+                return text
             return f"`{text}`" if text else "another device"
         case Choice():
             named = list(dict.fromkeys(describe(leaf) for leaf in leaves(device)))
@@ -329,7 +338,7 @@ def story(leaf: Leaf) -> list[Origin]:
     steps: list[Origin] = []
     origin = leaf.origin
     while origin is not None:
-        if origin.what != "argument" and origin.node is not None:
+        if origin.what not in ("argument", "attribute", "late") and origin.node is not None:
             steps.append(origin)
         origin = origin.inner
     return steps[::-1]

@@ -7,20 +7,20 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from torchdev_lint.flow import device_values, truths
-from torchdev_lint.flow.callsites import CallSite
+from torchdev_lint.flow import device_values, lost_index, truths
+from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.conditions import Atom, Constant, Formula, atoms, disjunction, negate, truth
 from torchdev_lint.flow.events import DeviceLiteral
 from torchdev_lint.flow.frame import Frame
-from torchdev_lint.flow.lattice import Choice, Symbol
+from torchdev_lint.flow.lattice import Accelerator, Choice, Symbol
 from torchdev_lint.flow.values import (
     UNKNOWN,
-    Api,
     DeviceType,
     DeviceValue,
     Items,
     Literal,
     Object,
+    Tensor,
     Truth,
     Value,
 )
@@ -41,7 +41,37 @@ def is_literal(node: cst.CSTNode) -> bool:
     return isinstance(node, (cst.SimpleString, cst.Integer, cst.ConcatenatedString))
 
 
-def is_menu(node: cst.Tuple | cst.List | cst.Set) -> bool:
+def is_text(node: cst.Tuple | cst.List | cst.Set | cst.Dict) -> bool:
+    """Whether devices in a display are names to choose from, or words of a command line, not each put to use."""
+    if isinstance(node, cst.Dict):
+        return _is_table_of_truths(node)
+    return _is_menu(node) or _is_command_line(node)
+
+
+def _is_table_of_truths(node: cst.Dict) -> bool:
+    """`{True: "cuda:0", False: "cpu"}`: which one is used is a matter of a condition."""
+    words = {
+        element.key.value: element.value
+        for element in node.elements
+        if isinstance(element, cst.DictElement) and isinstance(element.key, cst.Name)
+    }
+    return set(words) == {"True", "False"} and any(
+        isinstance(value, cst.SimpleString) and value.raw_value == "cpu" for value in words.values()
+    )
+
+
+def _is_command_line(node: cst.Tuple | cst.List | cst.Set) -> bool:
+    """`["--device", "cuda:0"]`."""
+    return any(
+        isinstance(element.value, cst.SimpleString) and _OPTION.match(element.value.raw_value)
+        for element in node.elements
+    )
+
+
+_OPTION = re.compile(r"--?[a-z][\w-]*(?:=|\Z)")
+
+
+def _is_menu(node: cst.Tuple | cst.List | cst.Set) -> bool:
     """Whether a tuple, list or set names several devices, the CPU among them."""
     names = [e.value.raw_value for e in node.elements if isinstance(e.value, cst.SimpleString)]
     return "cpu" in names and len(names) == len(node.elements) > 1
@@ -71,17 +101,35 @@ def see_string(frame: Frame, node: cst.BaseExpression, text: str) -> None:
     see(frame, node, "string", parsed[0], parsed[1], text)
 
 
+def see_current(frame: Frame, argument: Argument) -> None:
+    """Something is put on a device without an index: the literal (`"cuda"`) that names it is recorded."""
+    match argument.value:
+        case DeviceValue(device=Accelerator(type=kind, index=None), node=node) if node is not None:
+            see(frame, node, "string", kind, None, kind)
+        case Literal(value=str(kind), node=node) if node is not None and kind in INDEXLESS:
+            see(frame, node, "string", kind, None, kind)
+        case _:
+            pass
+
+
+def see_default(frame: Frame, parameter: cst.Param, value: Value) -> None:
+    """A default argument names a device."""
+    name = parameter.name.value
+    if api.DEVICE_NAME.search(name) and not name.endswith("type"):
+        see_current(frame, Argument(value, cst.Arg(cst.Name(name))))
+
+
 def see(
     frame: Frame,
     node: cst.BaseExpression,
     form: str,
     kind: str,
-    index: int,
+    index: int | None,
     text: str,
     call: cst.Call | None = None,
 ) -> None:
-    """Record one evaluation of an accelerator literal with an index."""
-    if frame.analysis.quiet or index > MAX_INDEX:
+    """Record one evaluation of an accelerator literal; without an index it names the current device."""
+    if frame.analysis.quiet or (index or 0) > MAX_INDEX:
         return
     literal = DeviceLiteral(
         node=node,
@@ -89,17 +137,51 @@ def see(
         type=kind,
         index=index,
         text=text,
-        guarded=is_guarded(frame, kind, index),
+        guarded=is_guarded(frame, kind, index or 0),
         inlined=frame.caller is not None,
-        scope_device=_device_in_scope(frame),
-        torch_name=_torch_name(frame),
+        scope_device=_device_in_scope(frame) or (_device_of_a_parameter(frame) if index is None else None),
+        torch_name=device_values.torch_name(frame),
         call=call,
+        visible=visible_devices(frame) if kind == "cuda" else None,
     )
     frame.analysis.literals.setdefault(id(node), []).append(literal)
 
 
+INDEXLESS = frozenset({"cuda", "mps", "xpu"})
+"""Types of which a program may name the current device."""
+
+_VISIBLE = "CUDA_VISIBLE_DEVICES"
+
+
+def note_environment(frame: Frame, key: Value, value: Value) -> None:
+    """`os.environ["CUDA_VISIBLE_DEVICES"] = "0,1"`: only these devices exist from here on, numbered from 0."""
+    if not (isinstance(key, Literal) and key.value == _VISIBLE):
+        return
+    known = isinstance(value, Literal) and isinstance(value.value, str) and not frame.env.path
+    top: Frame | None = frame
+    while top is not None and top.caller is not None:
+        top = top.caller
+    names = (
+        [part.strip() for part in str(value.value).split(",")] if known and isinstance(value, Literal) else []
+    )
+    written = (
+        all(name.isdigit() for name in names) and bool(names) and top is not None and top.function is None
+    )
+    count = len(names) if written else None
+    before = frame.analysis.notes.get(_VISIBLE, count)
+    frame.analysis.notes[_VISIBLE] = count if before == count else None
+
+
+def visible_devices(frame: Frame) -> int | None:
+    """How many devices the program lets itself see; None when it does not say, or says several things."""
+    count = frame.analysis.notes.get(_VISIBLE)
+    return count if isinstance(count, int) else None
+
+
 def is_guarded(frame: Frame, kind: str, index: int) -> bool:
     """Whether a machine without this very device never gets here (or gets an exception that is handled)."""
+    if frame.analysis.skipped:
+        return True
     current: Frame | None = frame
     while current is not None:
         if current.handlers:
@@ -150,12 +232,18 @@ def _device_in_scope(frame: Frame) -> str | None:
     return min(names, key=lambda name: preferred.index(name) if name in preferred else len(preferred))
 
 
+def _device_of_a_parameter(frame: Frame) -> str | None:
+    """Where the first tensor given to the function is."""
+    for name, value in frame.env.names.items() if frame.function is not None else ():
+        match value:
+            case Tensor(device=Symbol(key=("device", ("parameter", _, parameter)))) if parameter == name:
+                return f"{name}.device"
+            case _:
+                pass
+    return None
+
+
 _DEVICE_WORD = re.compile(r"(?i)(?:^|[._])(?:dev|device)(?:$|_)|device$")
-
-
-def _torch_name(frame: Frame) -> str | None:
-    names = [name for name, value in frame.visible_names() if value == Api("torch")]
-    return "torch" if "torch" in names else (names[0] if names else None)
 
 
 def formatted_device(frame: Frame, node: cst.FormattedString, known: str) -> Value:
@@ -167,6 +255,8 @@ def formatted_device(frame: Frame, node: cst.FormattedString, known: str) -> Val
         if isinstance(part, cst.FormattedStringExpression):
             with frame.quietly():
                 value = frame.evaluate(part.expression)
+            if value == Object(lost_index.GLOBAL_RANK):
+                lost_index.check_rank(frame, part.expression)
             keys.append(value.key if isinstance(value, Object) else (id(part), frame.uid, frame.salt))
     text = frame.analysis.text(node)
     return DeviceValue(Symbol(("format", known, *keys), text), is_object=False)

@@ -6,15 +6,25 @@ from dataclasses import replace
 
 import libcst as cst
 
-from torchdev_lint.flow import device_values, tensors
-from torchdev_lint.flow.callsites import CallSite
-from torchdev_lint.flow.conflicts import Callee, check_model_call
+from torchdev_lint.flow import (
+    device_values,
+    library_facts,
+    module_containers,
+    optimizers,
+    placements,
+    tensors,
+)
+from torchdev_lint.flow.callsites import CallSite, name_given
+from torchdev_lint.flow.conflicts import Callee, check_model_call, check_part, target_expression
 from torchdev_lint.flow.frame import Frame
-from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Anywhere, Device, leaves
-from torchdev_lint.flow.objects import forget_device, move, moves_with_owner
+from torchdev_lint.flow.iteration import ANY
+from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Anywhere, Device, Symbol, leaves
+from torchdev_lint.flow.objects import escape, forget_device, is_module_like, move, moves_with_owner
+from torchdev_lint.flow.registration import check_late
 from torchdev_lint.flow.values import (
     NONE,
     UNKNOWN,
+    AnyOf,
     Entries,
     Items,
     Literal,
@@ -22,7 +32,9 @@ from torchdev_lint.flow.values import (
     Object,
     State,
     Tensor,
+    Unknown,
     Value,
+    join_all,
 )
 from torchdev_lint.torch_api import modules as api
 
@@ -31,14 +43,13 @@ def is_module_path(path: str) -> bool:
     """Whether calling this name gives a module."""
     if not path.startswith(api.MODULE_NAMESPACES) or path.startswith(api.NOT_MODULES):
         return path in api.MOVES_INPUTS
-    if path.startswith("torch.nn."):
-        return path.rpartition(".")[2][:1].isupper()
-    return not path.endswith("_Weights")
+    return path.rpartition(".")[2][:1].isupper()
 
 
 def construct(frame: Frame, path: str, site: CallSite) -> Value:
     """A new module of PyTorch's (or a model builder's)."""
     text = path.rpartition(".")[2]
+    placements.note_built(frame, site.node)
     if path in api.MOVES_INPUTS:
         wrapped = site.get(0, "module")
         state = State("module", UNKNOWN_DEVICE, path, moves_inputs=True, moved=True)
@@ -49,7 +60,7 @@ def construct(frame: Frame, path: str, site: CallSite) -> Value:
     device: Device = frame.default_device()
     if argument is not None and argument.value != NONE:
         device = device_values.as_device(argument.value)
-    elif site.has_star():
+    elif site.has_unknown_star():
         device = UNKNOWN_DEVICE
     state = State("module", device_values.built_on(frame, device, site.node), path)
     if path in api.LOSSES:
@@ -57,7 +68,9 @@ def construct(frame: Frame, path: str, site: CallSite) -> Value:
     elif path in api.WITHOUT_PARAMETERS:
         state = replace(state, device=Anywhere())
     elif path in api.CONTAINERS:
-        state = _container(frame, path, site)
+        whole = frame.fresh(site.node, _container(frame, path, site), text)
+        placements.built_with(frame, whole, site.node)
+        return whole
     return frame.fresh(site.node, state, text)
 
 
@@ -72,20 +85,40 @@ def _loss_device(frame: Frame, site: CallSite) -> Device:
 
 
 def _container(frame: Frame, path: str, site: CallSite) -> State:
-    parts: list[Value] = [argument.value for argument in site.arguments if not argument.star]
-    unseen = site.has_star()
-    if len(parts) == 1 and isinstance(parts[0], Items):
-        parts = list(parts[0].items)
-    elif len(parts) == 1 and isinstance(parts[0], Entries):
-        unseen = unseen or parts[0].default != UNKNOWN
-        parts = [value for _, value in parts[0].entries]
-    elif len(parts) == 1 and isinstance(parts[0], Many):
-        parts = [parts[0].element]
-    elif len(parts) == 1 and not isinstance(parts[0], Object):
-        unseen = True
-    attributes = {f"[{index}]": part for index, part in enumerate(parts)}
+    parts: list[Value] = [argument.value for argument in site.positional()]
+    names = [f"[{index}]" for index in range(len(parts))]
+    unseen = site.has_unknown_star()
+    starred = [a.value.element for a in site.arguments if a.star == "*" and isinstance(a.value, Many)]
+    if unseen and len(starred) == 1 and len(site.arguments) == len(parts) + 1:
+        # `nn.Sequential(first, *layers)`
+        unseen, parts, names = False, [*parts, *starred], [*names, ANY]
+    elif len(parts) == 1:
+        match parts[0]:
+            case Items(items):
+                parts, names = list(items), [f"[{index}]" for index in range(len(items))]
+            case Entries(entries=entries) as given:
+                unseen = unseen or (given.open and isinstance(given.default, Unknown))
+                parts, names = [value for _, value in entries], [f"[{key!r}]" for key, _ in entries]
+                if given.open:
+                    parts, names = [join_all(given.values())], [ANY]
+            case Many(element):
+                parts, names = [element], [ANY]
+            case Object() as given if path != "torch.nn.Sequential":
+                whole = frame.state(given).element
+                unseen = True
+                parts, names = ([] if whole == UNKNOWN else [whole]), [ANY]
+            case Object():
+                pass
+            case _:
+                unseen = True
+    attributes = dict(zip(names, parts, strict=False))
+    if path == "torch.nn.Sequential" and len(parts) > 1 and names[0] != "[0]":
+        # an OrderedDict: its parts have numbers and names
+        attributes = {f"[{index}]": part for index, part in enumerate(parts)}
+        attributes |= {name[2:-2]: part for name, part in zip(names, parts, strict=True)}
     devices: list[Device] = []
-    for part in parts:
+    alternatives = [one for part in parts for one in (part.things if isinstance(part, AnyOf) else (part,))]
+    for part in alternatives:
         if isinstance(part, Object):
             device = frame.state(part).device
             if frame.state(part).kind != "module":
@@ -107,17 +140,32 @@ def _container(frame: Frame, path: str, site: CallSite) -> State:
 def call_module(frame: Frame, thing: Object, site: CallSite) -> Value:
     """The result of calling a module whose `forward` cannot be read: its inputs must be where it is."""
     state = frame.state(thing)
+    if check_late(frame, thing, site.node, target_expression(frame, state.device)):
+        return Tensor(state.device, scalar=None, batch=True)
     is_loss = state.api in api.LOSSES
     if not state.moves_inputs and state.api not in api.HOST_TOLERANT_LOSSES:
         callee = Callee(site.callee, state.device, thing, is_loss=is_loss)
         check_model_call(frame, site, callee)
     if not all(isinstance(leaf, Anywhere) for leaf in leaves(state.device)):
         # what a module of unknown class returns may be a container of tensors
-        return Tensor(state.device, scalar=is_loss or False, batch=not state.api.startswith("torch.nn."))
+        unread = not state.api.startswith("torch.nn.") and not library_facts.gives_tensor(frame, thing)
+        return Tensor(state.device, scalar=is_loss or False, batch=unread, guess=unread)
     for argument in site.arguments:
         device = tensors.tensor_device(frame, argument.value)
         if device is not None:
             return Tensor(device, scalar=is_loss)
+    return frame.result_of(site.node)
+
+
+def call_part(frame: Frame, thing: Object, site: CallSite) -> Value:
+    """The result of calling a part of a module that cannot be read: tensors where its inputs are."""
+    if is_module_like(frame, thing):
+        check_part(frame, thing, site)
+    for argument in site.arguments:
+        escape(frame, argument.value)
+        value = argument.value
+        if isinstance(value, Tensor) and any(isinstance(leaf, Symbol) for leaf in leaves(value.device)):
+            return Tensor(value.device, scalar=None, batch=True, guess=True)
     return frame.result_of(site.node)
 
 
@@ -137,10 +185,14 @@ def call_module_method(frame: Frame, thing: Object, name: str, site: CallSite) -
             return _register(frame, thing, site)
         case "append" | "extend" | "insert":
             return _append(frame, thing, site)
-        case "children" | "modules":
+        case "update" if state.api == "torch.nn.ModuleDict":
+            return _update(frame, thing, site)
+        case "children" | "named_children":
+            return module_containers.children(frame, thing, named=name == "named_children")
+        case "modules" | "named_modules":
             return Many(UNKNOWN)
-        case "named_children" | "named_modules":
-            return Many(UNKNOWN)
+        case "items" | "values" | "keys" if state.api == "torch.nn.ModuleDict":
+            return module_containers.items(frame, thing, name)
         case "apply" | "_apply":
             forget_device(frame, thing, even_moved=False)
             return thing
@@ -163,33 +215,45 @@ def call_module_method(frame: Frame, thing: Object, name: str, site: CallSite) -
 
 
 def _register(frame: Frame, thing: Object, site: CallSite) -> Value:
-    name, value = site.get(0, "name"), site.get(1, "tensor") or site.get(1, "param") or site.get(1, "module")
-    if name is not None and value is not None and isinstance(name.value, Literal):
-        attribute = str(name.value.value)
-        state = frame.state(thing).with_attribute(attribute, value.value)
+    given = site.get(0, "name")
+    value = site.get(1, "tensor") or site.get(1, "param") or site.get(1, "module")
+    if given is not None and value is not None:
+        # under a name that is computed it is registered all the same
+        attribute = name_given(site, 0) or f"[+{id(given.node)}{frame.round}]"
+        state = frame.state(thing)
+        if state.api in api.CONTAINERS and isinstance(value.value, Object):
+            module_containers.append(frame, thing, value.value, site.node)
+            state = frame.state(thing)
+        state = state.with_attribute(attribute, value.value)
         frame.set_state(thing, replace(state, registered=state.registered | {attribute}))
     return UNKNOWN
 
 
 def _append(frame: Frame, thing: Object, site: CallSite) -> Value:
     """A module list or sequential grows: what is appended moves with it from now on."""
-    state = frame.state(thing)
     for argument in site.positional():
-        if isinstance(argument.value, Object):
-            name = f"[+{id(argument.node)}]"
-            state = state.with_attribute(name, argument.value)
-            state = replace(state, registered=state.registered | {name})
-            added = frame.state(argument.value)
-            if all(isinstance(leaf, Anywhere) for leaf in leaves(state.device)):
-                state = replace(state, device=added.device if added.kind == "module" else UNKNOWN_DEVICE)
-            elif added.device != state.device and not all(
-                isinstance(leaf, Anywhere) for leaf in leaves(added.device)
-            ):
-                state = replace(state, device=UNKNOWN_DEVICE)
-        else:
-            state = replace(state, device=UNKNOWN_DEVICE)
-    frame.set_state(thing, state)
+        value = argument.value
+        added = value.items if isinstance(value, Items) else (value,)
+        if isinstance(value, Many):
+            added = (value.element,)
+        for one in added:
+            if isinstance(one, Object):
+                many = isinstance(value, Many)
+                module_containers.append(frame, thing, one, argument.node, many=many)
+            else:
+                frame.set_state(thing, replace(frame.state(thing), device=UNKNOWN_DEVICE))
     return thing
+
+
+def _update(frame: Frame, thing: Object, site: CallSite) -> Value:
+    """A module dict takes over the entries of a dict."""
+    given = site.get(0, "modules")
+    if given is not None and isinstance(given.value, Entries) and not given.value.open:
+        for key, value in given.value.entries:
+            module_containers.put(frame, thing, Literal(key), value)
+    else:
+        forget_device(frame, thing, even_moved=True)
+    return NONE
 
 
 def note_evidence(frame: Frame, thing: Object, method: str) -> None:
@@ -206,9 +270,14 @@ def transfer(frame: Frame, thing: Object, name: str, site: CallSite) -> Value:
     if target is None:
         return thing
     device = device_values.moved_to(frame, target, site.node)
+    optimizers.note_move(frame, thing, site)
     discarded = frame.discarded is site.node
     built = state.api.rpartition(".")[2]
     looks_like_class = built[:1].isupper() or built == "from_pretrained"
+    if library_facts.moves_by_copy(frame, thing):
+        if discarded:
+            tensors.discarded(frame, state.device, site, target)
+        return frame.fresh(site.node, replace(state, device=device, moved=True), thing.text)
     if state.kind == "module" or discarded or looks_like_class:
         move(frame, thing, device)
         return thing

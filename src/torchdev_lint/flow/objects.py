@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import replace
 
 import libcst as cst
 
+from torchdev_lint.flow import library_facts
 from torchdev_lint.flow.conditions import Atom
 from torchdev_lint.flow.device_values import as_device
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Anywhere, Device, leaves
 from torchdev_lint.flow.truths import device_is, opaque
 from torchdev_lint.flow.values import (
+    NONE,
     UNKNOWN,
     AnyOf,
     Api,
@@ -22,21 +26,27 @@ from torchdev_lint.flow.values import (
     Either,
     Entries,
     Function,
+    Generator,
+    Import,
     Items,
     Literal,
     Many,
     Method,
+    Namespace,
     Object,
     Partial,
+    State,
     Super,
     Tensor,
     Truth,
     Value,
     join,
+    join_all,
     unknown_tensor,
 )
 from torchdev_lint.torch_api import dtypes, tensor_methods
-from torchdev_lint.torch_api.modules import IN_PLACE_MOVES
+from torchdev_lint.torch_api.modules import CONTAINERS, IN_PLACE_MOVES
+from torchdev_lint.torch_api.tensor_surface import TENSOR_NAMES
 
 
 def get_attribute(frame: Frame, receiver: Value, name: str, node: cst.CSTNode) -> Value:
@@ -45,10 +55,16 @@ def get_attribute(frame: Frame, receiver: Value, name: str, node: cst.CSTNode) -
         case Api(path=path):
             full = f"{path}.{name}"
             return Dtype() if full in dtypes.DTYPES else Api(full)
+        case Namespace():
+            return frame.analysis.imports.attribute(receiver, name)
+        case Import():
+            return get_attribute(frame, frame.analysis.imports.force(receiver), name, node)
         case Tensor():
             return _tensor_attribute(frame, receiver, name, node)
         case DeviceValue(device=device):
             return DeviceType(device) if name == "type" else UNKNOWN
+        case Generator(device=device):
+            return DeviceValue(device) if name == "device" else UNKNOWN
         case Object():
             return _object_attribute(frame, receiver, name)
         case Class(model=model):
@@ -65,6 +81,8 @@ def get_attribute(frame: Frame, receiver: Value, name: str, node: cst.CSTNode) -
                 if found is not None:
                     return base.function(found, name, instance)
             return Method(receiver, name)
+        case AnyOf(things=things):
+            return join_all([get_attribute(frame, thing, name, node) for thing in things])
         case Either(guard, then, otherwise):
             return join(
                 guard, get_attribute(frame, then, name, node), get_attribute(frame, otherwise, name, node)
@@ -86,7 +104,15 @@ def _tensor_attribute(frame: Frame, tensor: Tensor, name: str, node: cst.CSTNode
         return Truth(device_is(frame, tensor.device, "cpu") or opaque(frame, node))
     if name in tensor_methods.METADATA_ATTRIBUTES:
         return UNKNOWN
-    return Tensor(tensor.device, scalar=tensor.scalar and name in ("data", "T", "grad"))
+    if name not in TENSOR_NAMES and _COUNT.search(name):
+        return UNKNOWN  # of a batch or a graph
+    # an attribute that tensors do not have is a part of something else
+    guess = tensor.guess and name not in TENSOR_NAMES
+    return Tensor(tensor.device, scalar=tensor.scalar and name in ("data", "T", "grad"), guess=guess)
+
+
+_COUNT = re.compile(r"^(?:num|n)_|_(?:size|count|len|length|name|names|id)$")
+"""Attributes that are numbers or text rather than tensors."""
 
 
 def _object_attribute(frame: Frame, thing: Object, name: str) -> Value:
@@ -106,16 +132,31 @@ def _object_attribute(frame: Frame, thing: Object, name: str) -> Value:
         shared = state.model.class_attribute(name)
         if shared != UNKNOWN:
             return shared
+    if name == "__dict__":
+        return _dict_of(frame, thing)
+    family = _family(state, name)
+    if family is not None:
+        return family
     text = f"{thing.text}.{name}" if thing.text else ""
     if name in IN_PLACE_MOVES and state.kind == "module":
         return Method(thing, name)
     match name:
         case "weight" | "bias" if state.kind == "module" and state.api.startswith("torch.nn."):
             return Tensor(state.device, parameter=True)
+        case "forward" | "__call__" if (
+            state.kind == "module" and state.model is None and state.api.startswith("torch.")
+        ):
+            return Method(thing, name)
         case "device":
             if state.kind == "module" or state.moved:
-                return DeviceValue(state.device)
-            return Object(("attr", thing.key, name), text)
+                # a class of its own may call a string its device
+                library = any(
+                    library_facts.has_device_property(frame.analysis.options.shelf, base)
+                    for base in _bases(state)
+                )
+                return DeviceValue(state.device, is_object=library)
+            named = library_facts.device_of_library_object(frame, thing, text)
+            return Object(("attr", thing.key, name), text) if named is None else DeviceValue(named)
         case "dtype":
             return Dtype()
         case "type" if state.kind == "unknown":
@@ -128,12 +169,51 @@ def _object_attribute(frame: Frame, thing: Object, name: str) -> Value:
             return Object(("attr", thing.key, name), text)
 
 
+def _bases(state: State) -> Iterator[str]:
+    """The imported classes that the object is of, by path."""
+    yield state.api
+    if state.model is not None:
+        yield from (base.path for base in state.model.bases if isinstance(base, Api))
+
+
+def _dict_of(frame: Frame, thing: Object) -> Value:
+    """`thing.__dict__`: the attributes, where all were seen."""
+    state = frame.state(thing)
+    complete = state.kind == "instance" and (state.model is None or not state.model.has_unseen_base())
+    if complete and thing.key[0] == "made":
+        return Entries(tuple(state.attributes.items()))
+    return Object(("attr", thing.key, "__dict__"))
+
+
+def _family(state: State, name: str) -> Value | None:
+    """An attribute that was set under a name like `f"layer{i}"`; None when there is none that fits."""
+    for held, value in state.attributes.items():
+        if "{}" in held:
+            pattern = re.escape(held).replace(r"\{\}", ".*")
+            if held == name or re.fullmatch(pattern, name):
+                return value
+    return None
+
+
+def as_tuple(frame: Frame, thing: Object) -> Items | None:
+    """What a named tuple holds, in order; None for anything else."""
+    state = frame.state(thing)
+    if state.kind != "instance" or state.model is None or not state.model.is_tuple:
+        return None
+    return Items(tuple(state.attributes.get(name, UNKNOWN) for name in state.model.fields))
+
+
 def set_attribute(frame: Frame, receiver: Value, name: str, value: Value) -> None:
     """The effect of `receiver.name = value`."""
     match receiver:
+        case Object() if name == "__dict__":
+            _set_dict(frame, receiver, value)
         case Object():
+            name = attribute_name(frame.state(receiver), name)
             state = frame.state(receiver).with_attribute(name, value)
-            if moves_with_owner(frame, value):
+            if moves_with_owner(frame, value) or (
+                state.kind == "module" and _is_named_like_module(name, value)
+            ):
                 state = replace(state, registered=state.registered | {name})
             else:
                 state = replace(state, registered=state.registered - {name})
@@ -143,8 +223,42 @@ def set_attribute(frame: Frame, receiver: Value, name: str, value: Value) -> Non
             set_attribute(frame, otherwise, name, value)
         case Class(model=model):
             model.attributes[name] = value
+        case Namespace():
+            frame.analysis.imports.assign(receiver, name)
+        case Import():
+            set_attribute(frame, frame.analysis.imports.force(receiver), name, value)
         case _:
             pass
+
+
+_MODULE_WORD = re.compile(
+    r"(?i)(?:^|_)(?:model|net|network|module|encoder|decoder|backbone|layers?|head|conv|linear|lstm|rnn|gru|embedd?\w*|mlp|fc|critic|"
+    r"actor|generator|discriminator|unet|vae|transformer|blocks?|body|classifier|proj\w*|stem|trunk)\d*\Z"
+)
+
+
+def is_module_like(frame: Frame, thing: Object) -> bool:
+    """Whether a thing of an unknown class is a module, by its name or that of its class."""
+    api = frame.state(thing).api.rpartition(".")[2]
+    return api[:1].isupper() or _MODULE_WORD.search(thing.text.rpartition(".")[2]) is not None
+
+
+def _is_named_like_module(name: str, value: Value) -> bool:
+    """Whether something that was handed in is, by the name that a module gives it, a part of that module."""
+    return isinstance(value, Object) and value.key[0] == "parameter" and _MODULE_WORD.search(name) is not None
+
+
+def _set_dict(frame: Frame, thing: Object, value: Value) -> None:
+    if not isinstance(value, Entries) or value.open:
+        forget_attributes(frame, thing)
+        return
+    for name, held in value.entries:
+        set_attribute(frame, thing, str(name), held)
+
+
+def attribute_name(state: State, name: str) -> str:
+    """The name under which a module container keeps the part that is known as the attribute `name` (`"0"` is `[0]`)."""
+    return f"[{name}]" if state.api in CONTAINERS and name.isdecimal() else name
 
 
 def moves_with_owner(frame: Frame, value: Value) -> bool:
@@ -155,8 +269,13 @@ def moves_with_owner(frame: Frame, value: Value) -> bool:
         case Object():
             state = frame.state(value)
             return state.kind == "module" or (state.kind == "unknown" and bool(state.api))
+        case AnyOf(things=things):
+            return all(moves_with_owner(frame, thing) for thing in things)
         case Either(_, then, otherwise):
-            return moves_with_owner(frame, then) and moves_with_owner(frame, otherwise)
+            parts = [part for part in (then, otherwise) if part != NONE]
+            return bool(parts) and all(moves_with_owner(frame, part) for part in parts)
+        case AnyOf(things=things):
+            return all(moves_with_owner(frame, thing) for thing in things)
         case _:
             return False
 
@@ -183,8 +302,20 @@ def move(frame: Frame, thing: Object, device: Device, seen: frozenset[object] = 
         thing, replace(state, device=state.device if stays else device, attributes=attributes, moved=True)
     )
     derived = ("attr", thing.key)
-    for key in [key for key in frame.env.heap if key[:2] == derived]:
+    for key in [key for key in {**frame.env.imported, **frame.env.heap} if key[:2] == derived]:
         move(frame, Object(key), device, seen | {thing.key})
+    if not seen and state.span is not None:
+        _forget_unreached(frame, state.span)
+
+
+def _forget_unreached(frame: Frame, span: tuple[int, int]) -> None:
+    """Modules built along with one that is moved, of which it is not known how it holds them: they may have moved too."""
+    for key, state in list(frame.env.heap.items()):
+        if key[0] != "made" or not span[0] < key[2] <= span[1] or state.kind != "module" or state.moved:
+            continue
+        origins = [leaf.origin for leaf in leaves(state.device)]
+        if all(origin is not None and origin.what == "made" for origin in origins):
+            frame.set_state(Object(key), replace(state, device=UNKNOWN_DEVICE))
 
 
 def _moved_attribute(frame: Frame, held: Value, device: Device, seen: frozenset[object]) -> Value:
@@ -193,6 +324,10 @@ def _moved_attribute(frame: Frame, held: Value, device: Device, seen: frozenset[
             return replace(held, device=device)
         case Object():
             move(frame, held, device, seen)
+            return held
+        case AnyOf(things=things):
+            for thing in things:
+                move(frame, thing, device, seen)
             return held
         case Either(guard, then, otherwise):
             return Either(
@@ -215,11 +350,7 @@ def forget_attributes(frame: Frame, thing: Value) -> None:
 def forget_device(frame: Frame, thing: Object, *, even_moved: bool = False) -> None:
     """Something unseen may have moved the object: what was not written down explicitly is no longer known."""
     state = frame.state(thing)
-    if (
-        state.kind in ("module", "unknown")
-        and thing.key in frame.env.heap
-        and (even_moved or not state.moved)
-    ):
+    if state.kind in ("module", "unknown") and frame.env.knows(thing) and (even_moved or not state.moved):
         move(frame, thing, UNKNOWN_DEVICE)
         frame.set_state(thing, replace(frame.state(thing), moved=False))
 
@@ -260,5 +391,6 @@ def escape(frame: Frame, value: Value, depth: int = 3) -> None:
 
 def forget_unmoved(frame: Frame) -> None:
     """Any module that was not moved explicitly may be moved by code that cannot be followed."""
-    for key in [key for key, state in frame.env.heap.items() if state.kind == "module" and not state.moved]:
+    known = {**frame.env.imported, **frame.env.heap}
+    for key in [key for key, state in known.items() if state.kind == "module" and not state.moved]:
         forget_device(frame, Object(key))

@@ -6,21 +6,30 @@ from dataclasses import replace
 
 import libcst as cst
 
+from torchdev_lint.flow import (
+    literals,
+    module_containers,
+)
 from torchdev_lint.flow.frame import Frame
-from torchdev_lint.flow.objects import forget_attributes, forget_unmoved, set_attribute
+from torchdev_lint.flow.lattice import UNKNOWN_DEVICE
+from torchdev_lint.flow.objects import as_tuple, forget_attributes, forget_unmoved, set_attribute
+from torchdev_lint.flow.registration import noted
 from torchdev_lint.flow.values import (
     UNKNOWN,
+    Api,
     Either,
     Entries,
     Items,
     Literal,
     Many,
     Object,
+    State,
     Tensor,
     Value,
     element_of,
     join,
 )
+from torchdev_lint.torch_api.modules import CONTAINERS
 
 
 def assign(frame: Frame, target: cst.CSTNode, value: Value) -> None:
@@ -53,10 +62,11 @@ def _assign_attribute(frame: Frame, receiver: cst.BaseExpression, name: str, val
         case Tensor(batch=True) | Tensor(mapping=True):
             assign(frame, receiver, UNKNOWN)
         case _:
-            set_attribute(frame, holder, name, value)
+            set_attribute(frame, holder, name, noted(frame, holder, name, value))
 
 
 def _unpack(frame: Frame, elements: list[cst.BaseElement], value: Value) -> None:
+    value = _unpacked(frame, value)
     starred = next((i for i, element in enumerate(elements) if isinstance(element, cst.StarredElement)), None)
     parts = [part_of(value, i, None if starred is not None else len(elements)) for i in range(len(elements))]
     if starred is not None:
@@ -71,6 +81,13 @@ def _unpack(frame: Frame, elements: list[cst.BaseElement], value: Value) -> None
         assign(frame, element.value, part)
 
 
+def _unpacked(frame: Frame, value: Value) -> Value:
+    """A named tuple as the tuple that it is."""
+    if not isinstance(value, Object):
+        return value
+    return as_tuple(frame, value) or value
+
+
 def part_of(value: Value, index: int, count: int | None) -> Value:
     """The part that unpacking gives to the target at `index` (of `count`, None when there is a star)."""
     match value:
@@ -82,9 +99,9 @@ def part_of(value: Value, index: int, count: int | None) -> Value:
             )
         case Object(key=key, text=text):
             return Object(("item", key, repr(index)), f"{text}[{index}]" if text else "")
-        case Tensor(device=device):
+        case Tensor(device=device, guess=guess):
             # unpacking a module's output or a batch: a tuple of tensors
-            return Tensor(device)
+            return Tensor(device, guess=guess)
         case Either(guard, then, otherwise):
             return join(guard, part_of(then, index, count), part_of(otherwise, index, count))
         case Many(element):
@@ -100,28 +117,14 @@ def _assign_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
         with frame.quietly():
             key = frame.evaluate(target.slice[0].slice.value)
     match container:
-        case Entries():
-            if isinstance(key, Literal) and isinstance(key.value, str):
-                assign(frame, target.value, container.updated(key.value, value))
-            else:
-                merged = tuple((name, join(None, entry, value)) for name, entry in container.entries)
-                default = value if container.default == UNKNOWN else join(None, container.default, value)
-                assign(frame, target.value, replace(container, entries=merged, default=default))
-        case Items(items):
-            if (
-                isinstance(key, Literal)
-                and isinstance(key.value, int)
-                and -len(items) <= key.value < len(items)
-            ):
-                changed = list(items)
-                changed[key.value] = value
-                assign(frame, target.value, Items(tuple(changed)))
-            else:
-                assign(frame, target.value, Many(join(None, element_of(container), value)))
-        case Many(element):
-            assign(frame, target.value, Many(join(None, element, value)))
+        case Entries() | Items() | Many():
+            change(frame, container, _with_item(container, key, value), target.value)
+        case Api(path="os.environ"):
+            literals.note_environment(frame, key, value)
         case Object(key=("attr", owner, "__dict__")):
             forget_attributes(frame, Object(owner))
+        case Object() if frame.state(container).api in CONTAINERS:
+            module_containers.put(frame, container, key, value)
         case Object() if isinstance(key, Literal):
             state = frame.state(container)
             frame.set_state(container, state.with_attribute(f"[{key.value!r}]", value))
@@ -134,3 +137,36 @@ def _assign_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
             assign(frame, target.value, UNKNOWN)
         case _:
             pass  # a tensor: `x[i] = y` copies, the tensor stays where it is
+
+
+def _with_item(container: Items | Many | Entries, key: Value, value: Value) -> Items | Many | Entries:
+    """The container after `container[key] = value`."""
+    match container, key:
+        case Entries(), Literal(value=name):
+            return container.updated(name, value)
+        case Entries(entries=entries), _:
+            merged = tuple((name, join(None, entry, value)) for name, entry in entries)
+            return replace(container, entries=merged).opened(value)
+        case Items(items), Literal(value=int(index)) if -len(items) <= index < len(items):
+            changed = list(items)
+            changed[index] = value
+            return Items(tuple(changed))
+        case _:
+            return Many(join(None, element_of(container), value))
+
+
+def change(
+    frame: Frame, receiver: Items | Many | Entries, changed: Items | Many | Entries, node: cst.CSTNode | None
+) -> None:
+    """The container `receiver`, written as `node`, becomes `changed`, for all that hold it."""
+    changed = replace(changed, cell=receiver.cell)
+    if receiver.cell is not None:
+        known = frame.env.found(receiver.cell)
+        start = receiver if known is None else known.attributes["start"]
+        state = State("cell", UNKNOWN_DEVICE, attributes={"start": start}, element=changed)
+        frame.env.heap[receiver.cell] = state
+        frame.analysis.mutations += 1
+        if isinstance(node, cst.Name) and node.value not in frame.env.names:
+            return  # a name of an enclosing scope: it is not bound here
+    if isinstance(node, (cst.Name, cst.Attribute, cst.Subscript)):
+        assign(frame, node, changed)

@@ -6,29 +6,39 @@ from collections.abc import Callable, Sequence
 
 import libcst as cst
 
-from torchdev_lint.flow import conflicts, literals, tensors, truths
+from torchdev_lint.flow import (
+    conflicts,
+    containers,
+    current_device,
+    literals,
+    lost_index,
+    placements,
+    tensors,
+    truths,
+)
 from torchdev_lint.flow.classes import ClassModel, decorator_names
-from torchdev_lint.flow.conditions import FALSE, TRUE, Atom, Formula, negate
+from torchdev_lint.flow.conditions import FALSE, TRUE, Atom, Formula, conjunction, negate
+from torchdev_lint.flow.decorators import decorated
 from torchdev_lint.flow.device_values import as_device
 from torchdev_lint.flow.environment import Environment, merge, merge_all
-from torchdev_lint.flow.expressions import iterate, rounds
 from torchdev_lint.flow.frame import Frame, Loop, statement
 from torchdev_lint.flow.functions import evaluate_defaults
-from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Accelerator
-from torchdev_lint.flow.patterns import assign
+from torchdev_lint.flow.iteration import counts_only, indexes_with, is_exact, iterate, rounds
+from torchdev_lint.flow.lattice import Accelerator
+from torchdev_lint.flow.matching import matches
+from torchdev_lint.flow.patterns import assign, change
 from torchdev_lint.flow.values import (
     NONE,
     UNKNOWN,
-    Api,
     Class,
     DeviceValue,
     Entries,
     Function,
     Items,
     Literal,
+    Many,
     Tensor,
 )
-from torchdev_lint.torch_api.libraries import CONTEXTS_THAT_EXPECT_FAILURE
 
 
 @statement(cst.SimpleStatementLine, cst.SimpleStatementSuite)
@@ -40,30 +50,54 @@ def visit_SimpleStatementLine(frame: Frame, node: cst.SimpleStatementLine | cst.
 def visit_Expr(frame: Frame, node: cst.Expr) -> None:
     if isinstance(node.value, (cst.SimpleString, cst.ConcatenatedString)):
         return  # a docstring or a string used as a comment
-    frame.discarded = node.value
-    frame.evaluate(node.value)
+    parts = (
+        [part.value for part in node.value.elements] if isinstance(node.value, cst.Tuple) else [node.value]
+    )
+    for part in parts:
+        frame.discarded = part
+        frame.discarded_with = node.value
+        frame.evaluate(part)
     frame.discarded = None
 
 
 @statement(cst.Assign)
 def visit_Assign(frame: Frame, node: cst.Assign) -> None:
     value = frame.evaluate(node.value)
+    frame.assigning = node
+    lost_index.check_normalized(frame, node, value)
+    current_device.note_assignment(frame, node, value)
+    placements.note_assigned(frame, node.value, value)
     for target in node.targets:
         assign(frame, target.target, value)
+    frame.assigning = None
 
 
 @statement(cst.AnnAssign)
 def visit_AnnAssign(frame: Frame, node: cst.AnnAssign) -> None:
     if node.value is not None:
-        assign(frame, node.target, frame.evaluate(node.value))
+        value = frame.evaluate(node.value)
+        frame.assigning = node
+        placements.note_assigned(frame, node.value, value)
+        assign(frame, node.target, value)
+        frame.assigning = None
 
 
 @statement(cst.AugAssign)
 def visit_AugAssign(frame: Frame, node: cst.AugAssign) -> None:
     left, right = frame.evaluate(node.target), frame.evaluate(node.value)
+    if isinstance(left, (Items, Many)) and isinstance(node.operator, cst.AddAssign):
+        change(frame, left, containers.extended(left, right, frame), node.target)
+        return
+    if isinstance(left, Entries) and isinstance(node.operator, cst.BitOrAssign):
+        change(frame, left, containers.merged(left, right), node.target)
+        return
     # the target cannot be moved on the spot: it counts as something inside a container
-    given = [conflicts.Given(left, node.target, inside=True), conflicts.Given(right, node.value)]
-    result = tensors.combine(frame, node, "operator", given, admits_scalar=True)
+    given = [
+        conflicts.Given(left, node.target, inside=True),
+        conflicts.Given(right, node.value),
+    ]
+    admits = tensors.has_room_for_scalars(left)
+    result = tensors.combine(frame, node, "operator", given, admits_scalar=admits)
     # in place: a tensor stays where it is
     assign(frame, node.target, left if isinstance(left, Tensor) else result)
 
@@ -121,7 +155,10 @@ def visit_Continue(frame: Frame, node: cst.Continue) -> None:
 
 @statement(cst.If)
 def visit_If(frame: Frame, node: cst.If) -> None:
-    test = TRUE if _is_main_guard(node.test) else truths.condition(frame, node.test)
+    if _is_main_guard(node.test):
+        test: Formula = FALSE if frame.source.foreign else TRUE
+    else:
+        test = truths.condition(frame, node.test)
     flows: list[Environment | None] = []
     start = frame.env
     if test != FALSE:
@@ -147,12 +184,12 @@ def _redeem_literals(frame: Frame, start: Environment, flows: list[Environment |
         if not isinstance(value, (Literal, DeviceValue)) or value.node is None:
             continue
         device = as_device(value)
-        if not isinstance(device, Accelerator) or device.index is None:
+        if not isinstance(device, Accelerator):
             continue
         keeping = [flow for flow in flows if flow is not None and flow.names.get(name) == value]
         if keeping and len(keeping) < len(flows):
             added = [fact for flow in keeping for fact in flow.path if fact not in start.path]
-            if literals.guards(added, device.type, device.index):
+            if literals.guards(added, device.type, device.index or 0):
                 frame.analysis.redeemed.add(id(value.node))
 
 
@@ -167,10 +204,12 @@ def _is_main_guard(test: cst.BaseExpression) -> bool:
 @statement(cst.For)
 def visit_For(frame: Frame, node: cst.For) -> None:
     iterable = frame.evaluate(node.iter)
-    items = rounds(frame, iterable)
-    known = isinstance(iterable, (Items, Entries)) and items != [iterate(frame, iterable)]
-    if not known:
-        items = items * 2
+    known = is_exact(frame, iterable) and not (
+        counts_only(node.iter) and not indexes_with(frame, node.target, [node.body])
+    )
+    # nested loops multiply: beyond the budget each body is run once
+    again = 2 if frame.analysis.budget > 0 else 1
+    items = rounds(frame, iterable) if known else [iterate(frame, iterable)] * again
 
     def enter(iteration: int) -> None:
         assign(frame, node.target, items[iteration])
@@ -229,7 +268,7 @@ def _loop(
     if ends:
         merged = ends[-1] if exact else merge(ends[0], ends[-1])
         assert merged is not None
-        after = Environment(merged.names, merged.heap, before.path, merged.default_device)
+        after = Environment(merged.names, merged.heap, before.path, merged.default_device, merged.imported)
     elif not endless:
         after = before
     if endless:
@@ -288,98 +327,50 @@ def _catches_device_errors(handler: cst.ExceptHandler | cst.ExceptStarHandler) -
     return bool({"Exception", "BaseException", "RuntimeError", "AssertionError"} & set(names))
 
 
-@statement(cst.With)
-def visit_With(frame: Frame, node: cst.With) -> None:
-    default = frame.env.default_device
-    expects_failure = False
-    for item in node.items:
-        with frame.quietly() if _is_text_context(item.item) else _nothing():
-            value = frame.evaluate(item.item)
-        if isinstance(value, DeviceValue):
-            frame.env.default_device = as_device(value)
-        elif frame.analysis.sets_default_device and not _is_torch_context(frame, item.item):
-            frame.env.default_device = UNKNOWN_DEVICE
-        if isinstance(item.item, cst.Call):
-            text = frame.analysis.text(item.item.func)
-            expects_failure = expects_failure or text.endswith(CONTEXTS_THAT_EXPECT_FAILURE)
-        if item.asname is not None:
-            assign(frame, item.asname.name, value)
-    if expects_failure:
-        frame.analysis.muted += 1
-        frame.handlers += 1
-    frame.execute(node.body.body)
-    if expects_failure:
-        frame.analysis.muted -= 1
-        frame.handlers -= 1
-    frame.env.default_device = default
-
-
-class _nothing:  # noqa: N801 - a context manager that does nothing, cheaper than contextlib's
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, *_: object) -> None:
-        return None
-
-
-def _is_torch_context(frame: Frame, node: cst.BaseExpression) -> bool:
-    text = frame.analysis.text(node)
-    return text.startswith(("torch.", "open(")) or text.endswith(("no_grad()", "autocast()"))
-
-
-def _is_text_context(node: cst.BaseExpression) -> bool:
-    match node:
-        case cst.Call(func=cst.Attribute(attr=cst.Name(value="raises" | "warns" | "subTest"))):
-            return True
-        case _:
-            return False
-
-
 @statement(cst.Match)
 def visit_Match(frame: Frame, node: cst.Match) -> None:
-    frame.evaluate(node.subject)
-    start, flows = frame.env, []
-    exhaustive = False
-    for index, case in enumerate(node.cases):
-        env = start.copy()
-        env.assume(Atom("opaque", ("case", id(node), index, frame.uid, frame.salt)))
-        exhaustive = exhaustive or (isinstance(case.pattern, cst.MatchAs) and case.pattern.pattern is None)
-        for name in _captured(case.pattern):
-            env.names[name] = UNKNOWN
-        flows.append(frame.run_branch(env, case.body.body))
-    if not exhaustive:
-        flows.append(start.copy())
+    subject = frame.evaluate(node.subject)
+    remaining: Environment | None = frame.env
+    flows: list[Environment | None] = []
+    for case in node.cases:
+        if remaining is None:
+            break
+        frame.env = remaining.copy()
+        matched = matches(frame, case.pattern, subject)
+        if case.guard is not None:
+            with frame.assuming(matched):
+                matched = conjunction(matched, truths.condition(frame, case.guard))
+        if matched != FALSE:
+            frame.env.assume(matched)
+            flows.append(frame.run_branch(frame.env, case.body.body))
+        if matched == TRUE:
+            remaining = None
+        else:
+            remaining.assume(negate(matched))
+    flows.append(remaining)
     frame.resume(*flows)
-
-
-def _captured(pattern: cst.CSTNode) -> list[str]:
-    names = []
-    stack: list[cst.CSTNode] = [pattern]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, (cst.MatchAs, cst.MatchStar)) and node.name is not None:
-            names.append(node.name.value)
-        stack += node.children
-    return names
 
 
 @statement(cst.FunctionDef)
 def visit_FunctionDef(frame: Frame, node: cst.FunctionDef) -> None:
     evaluate_defaults(frame, node.params)
     function = Function(node, node.name.value, frame, decorators=decorator_names(node))
-    frame.bind(node.name.value, function)
+    frame.bind(node.name.value, decorated(frame, node, function))
+    frame.analysis.notes["defined under", id(node)] = frame.env.path
     frame.analysis.meet(function)
 
 
 @statement(cst.ClassDef)
 def visit_ClassDef(frame: Frame, node: cst.ClassDef) -> None:
-    bases = tuple(frame.evaluate(base.value) for base in node.bases)
+    bases = tuple(frame.analysis.imports.force(frame.evaluate(base.value)) for base in node.bases)
     model = ClassModel(node.name.value, node, frame, bases, decorators=decorator_names(node))
     body = Frame(
         frame.analysis,
-        Environment({}, frame.env.heap, frame.env.path, frame.env.default_device),
+        frame.env.inside(),
         parent=frame,
     )
+    if model.is_enum:
+        frame.analysis.quiet += 1  # the members of an enumeration are names
     fields: list[str] = []
     for line in node.body.body:
         if isinstance(line, cst.FunctionDef):
@@ -387,6 +378,10 @@ def visit_ClassDef(frame: Frame, node: cst.ClassDef) -> None:
             if _is_setter(line):
                 continue
             model.methods[line.name.value] = line
+            plain = Function(line, line.name.value, body, decorators=decorator_names(line))
+            wrapped = decorated(body, line, plain)
+            if isinstance(wrapped, Function) and wrapped != plain:
+                model.wrapped[line.name.value] = wrapped
             continue
         if isinstance(line, cst.SimpleStatementLine):
             fields += [
@@ -395,7 +390,10 @@ def visit_ClassDef(frame: Frame, node: cst.ClassDef) -> None:
                 if isinstance(part, cst.AnnAssign) and isinstance(part.target, cst.Name)
             ]
         body.execute([line])
-    model.fields = tuple(fields)
+    if model.is_enum:
+        frame.analysis.quiet -= 1
+    inherited = [name for base in model.bases_in_file() for name in base.fields]
+    model.fields = tuple(dict.fromkeys([*inherited, *fields]))
     model.attributes = dict(body.env.names)
     frame.env.heap = body.env.heap
     frame.bind(node.name.value, Class(model))
@@ -411,24 +409,25 @@ def _is_setter(node: cst.FunctionDef) -> bool:
 def visit_Import(frame: Frame, node: cst.Import) -> None:
     for alias in node.names:
         path = _dotted_name(alias.name)
+        frame.analysis.imported.add(path.partition(".")[0])
         if alias.asname is not None and isinstance(alias.asname.name, cst.Name):
-            frame.bind(alias.asname.name.value, Api(path))
+            frame.bind(alias.asname.name.value, frame.analysis.imports.imported(frame, path, ""))
         else:
-            root = path.partition(".")[0]
-            frame.bind(root, Api(root))
+            frame.bind(path.partition(".")[0], frame.analysis.imports.package(frame, path))
 
 
 @statement(cst.ImportFrom)
 def visit_ImportFrom(frame: Frame, node: cst.ImportFrom) -> None:
     base = "." * len(node.relative) + ("" if node.module is None else _dotted_name(node.module))
+    frame.analysis.imported.add(base.partition(".")[0])
     if isinstance(node.names, cst.ImportStar):
+        frame.analysis.imports.star(frame, base)
         return
     for alias in node.names:
         name = _dotted_name(alias.name)
-        path = f"{base}.{name}" if not base.endswith(".") else f"{base}{name}"
         bound = alias.asname.name if alias.asname is not None else alias.name
         if isinstance(bound, cst.Name):
-            frame.bind(bound.value, Api(path))
+            frame.bind(bound.value, frame.analysis.imports.imported(frame, base, name))
 
 
 def _dotted_name(node: cst.BaseExpression) -> str:

@@ -6,9 +6,19 @@ from dataclasses import replace
 
 import libcst as cst
 
-from torchdev_lint.flow import conflicts, device_values, literals
+from torchdev_lint.flow import (
+    conflicts,
+    device_objects,
+    device_values,
+    generators,
+    host_arguments,
+    literals,
+    lost_index,
+    truths,
+)
 from torchdev_lint.flow.callsites import Argument, CallSite
-from torchdev_lint.flow.events import DiscardedTransfer
+from torchdev_lint.flow.events import DiscardedTogether, DiscardedTransfer
+from torchdev_lint.flow.evidence import is_number_parameter
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import (
     UNKNOWN_DEVICE,
@@ -17,6 +27,7 @@ from torchdev_lint.flow.lattice import (
     Cpu,
     Device,
     Level,
+    Symbol,
     UnknownDevice,
     choose,
     conflict,
@@ -28,6 +39,7 @@ from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import (
     UNKNOWN,
     Api,
+    DeviceValue,
     Dtype,
     Either,
     Items,
@@ -88,10 +100,11 @@ def combine(
 ) -> Value:
     """The result of an operation on operands that must share a device."""
     found: list[tuple[Device, bool | None, conflicts.Operand]] = []
+    guess = all(given.value.guess for given in operands if isinstance(given.value, Tensor))
     for given in operands:
         value = given.value
         device = tensor_device(frame, value)
-        if device is not None and (isinstance(value, (Tensor, Either)) or frame_moved(frame, value)):
+        if device is not None and counts_as_operand(frame, value):
             found.append(
                 (
                     device,
@@ -116,10 +129,23 @@ def combine(
     if strict:
         known = [entry[0] for entry in strict if not _unknown(entry[0])]
         certainly_not = any(entry[1] is False for entry in found)
-        return Tensor(known[0] if known else strict[0][0], scalar=False if certainly_not else scalar)
+        whole = scalar if not certainly_not else False
+        return Tensor(known[0] if known else strict[0][0], scalar=whole, guess=guess)
     if len(operands) > len(found) or any(entry[0] != found[0][0] for entry in found):
         return Tensor(_device_of_scalars(found, len(operands)), scalar=scalar)
     return Tensor(found[0][0], scalar=scalar)
+
+
+def has_room_for_scalars(receiver: Value) -> bool:
+    """Whether a tensor that is changed in place takes in a 0-dim tensor from elsewhere: on the CPU none from an accelerator."""
+    return not (isinstance(receiver, Tensor) and isinstance(receiver.device, Cpu))
+
+
+def counts_as_operand(frame: Frame, value: Value) -> bool:
+    """Whether the value is a tensor, at least in one case, or something that was moved like one."""
+    if isinstance(value, Either):
+        return counts_as_operand(frame, value.then) or counts_as_operand(frame, value.otherwise)
+    return isinstance(value, Tensor) or frame_moved(frame, value)
 
 
 def _on_host(device: Device) -> bool:
@@ -137,9 +163,22 @@ def _unknown(device: Device) -> bool:
     return any(leaf == UNKNOWN_DEVICE or isinstance(leaf, Anywhere) for leaf in leaves(device))
 
 
+def taken_for_tensor(frame: Frame, value: Value) -> Value:
+    """What PyTorch's own functions are given as an operand is a tensor: where what it was computed from is."""
+    if not isinstance(value, Object):
+        return value
+    state = frame.state(value)
+    if state.kind != "unknown" or not isinstance(state.device, Symbol) or not state.device.assumed:
+        return value
+    root = conflicts.root_of(state.device.key)
+    if root[:1] != ("parameter",) or (value.key == root and is_number_parameter(frame, root)):
+        return value
+    return Tensor(state.device, scalar=None)
+
+
 def frame_moved(frame: Frame, value: Value) -> bool:
-    """Whether an otherwise unknown thing was moved explicitly: then it has a device that counts."""
-    return isinstance(value, Object) and frame.state(value).moved
+    """Whether an otherwise unknown thing is the result of an explicit transfer: then it has a device that counts."""
+    return isinstance(value, Object) and value.key[0] == "moved" and frame.state(value).moved
 
 
 def scalar_ness(value: Value) -> bool | None:
@@ -166,8 +205,12 @@ def index(frame: Frame, node: cst.CSTNode, tensor: Tensor, keys: list[Value]) ->
     if isinstance(node, cst.Subscript):
         table = conflicts.Operand(tensor, tensor.device, node.value)
         for element, key in zip(node.slice, keys, strict=False):
-            # a 0-dim index is read as a number
-            if isinstance(key, Tensor) and key.scalar is False and isinstance(element.slice, cst.Index):
+            # a 0-dim index is read as a number; what a caller hands in is a batch of indices as a rule
+            if (
+                isinstance(key, Tensor)
+                and (key.scalar is False or (key.scalar is None and _comes_from_caller(key.device)))
+                and isinstance(element.slice, cst.Index)
+            ):
                 operand = conflicts.Operand(key, key.device, element.slice.value)
                 if conflicts.check_index(frame, node, table, operand):
                     return Tensor(key.device, scalar=None)
@@ -175,8 +218,15 @@ def index(frame: Frame, node: cst.CSTNode, tensor: Tensor, keys: list[Value]) ->
         _keeps_a_dimension(element.slice) for element in node.slice
     )
     return Tensor(
-        tensor.device, scalar=False if keeps or any(isinstance(key, Tensor) for key in keys) else None
+        tensor.device,
+        scalar=False if keeps or any(isinstance(key, Tensor) for key in keys) else None,
+        guess=tensor.guess,
     )
+
+
+def _comes_from_caller(device: Device) -> bool:
+    """Whether the device is that of a parameter itself."""
+    return isinstance(device, Symbol) and device.assumed and device.key[1][:1] in (("parameter",), ("item",))
 
 
 def reduces_inner_dimension(site: CallSite) -> bool:
@@ -206,10 +256,14 @@ def cuda_argument(frame: Frame, site: CallSite) -> Device:
     """The device of `.cuda(...)`: its argument, else the current CUDA device."""
     argument = site.get(0, "device")
     if argument is None or argument.keyword == "non_blocking":
+        if isinstance(site.node, cst.Call) and site.receiver is not None:
+            receiver = frame.analysis.text(site.receiver)
+            literals.see(frame, site.node, "cuda-method", "cuda", None, receiver, site.node)
         return Accelerator("cuda")
     if isinstance(argument.value, Literal) and isinstance(argument.value.value, bool):
         return Accelerator("cuda")
     see_integer(frame, argument, "cuda-method", site)
+    lost_index.check_device_argument(frame, argument)
     if isinstance(argument.value, Literal) and argument.value.value is None:
         return Accelerator("cuda")
     return device_values.as_device(argument.value)
@@ -233,6 +287,10 @@ def device_keyword(frame: Frame, site: CallSite) -> Argument | None:
     argument = site.keyword("device")
     if argument is not None:
         see_integer(frame, argument, "integer", site)
+        device_objects.check_index(frame, argument)
+        lost_index.check_device_argument(frame, argument)
+        literals.see_current(frame, argument)
+        device_objects.check_name(frame, argument)
     return argument
 
 
@@ -245,15 +303,17 @@ def transfer_target(frame: Frame, site: CallSite, name: str, *, sure: bool = Tru
         return Cpu()
     if name == "cuda":
         return cuda_argument(frame, site)
-    if name in ("xpu", "ipu", "mtia"):
+    if name in tensor_methods.ACCELERATOR_METHODS:
         return Accelerator(name)
     argument = device_keyword(frame, site)
+    if any(isinstance(a.value, Literal) and isinstance(a.value.value, str) for a in site.positional()[1:]):
+        return UNKNOWN_DEVICE  # `data.to(device, "x", "y")`: only some of its parts move
     if argument is not None:
         return None if _is_none(argument.value) else device_values.as_device(argument.value)
     other = site.keyword("other")
     if other is not None:
         return tensor_device(frame, other.value) or UNKNOWN_DEVICE
-    if site.has_star():
+    if site.has_unknown_star():
         return UNKNOWN_DEVICE
     positional = site.positional()
     if not positional:
@@ -261,6 +321,10 @@ def transfer_target(frame: Frame, site: CallSite, name: str, *, sure: bool = Tru
     first = positional[0]
     if sure:
         see_integer(frame, first, "integer", site)
+        device_objects.check_name(frame, first)
+    device_objects.check_index(frame, first)
+    lost_index.check_device_argument(frame, first)
+    literals.see_current(frame, first)
     if _is_none(first.value):
         return None
     return device_values.target_of(frame, first.value, first.node.value)
@@ -272,16 +336,19 @@ def _is_none(value: Value) -> bool:
 
 def call_method(frame: Frame, tensor: Tensor, name: str, site: CallSite) -> Value:
     """The result of `tensor.name(...)`."""
-    if name in ("to", "cuda", "cpu", "xpu"):
+    if name in ("to", "cuda", "cpu") or name in tensor_methods.ACCELERATOR_METHODS:
         target = transfer_target(frame, site, name)
         if target is None:
             return tensor
+        if tensor.mapping and len(site.positional()) > 1 and isinstance(site.positional()[1].value, Literal):
+            # `data.to(device, "x", "y")`: only parts of it move
+            target = UNKNOWN_DEVICE
         if tensor.batch and frame.discarded is site.node and site.receiver is not None:
             # a container's `.to` may well work in place
             assign(frame, site.receiver, UNKNOWN)
             return UNKNOWN
         if frame.discarded is site.node and not tensor.mapping:
-            _discarded(frame, tensor, site, target)
+            discarded(frame, tensor.device, site, target)
         moved = replace(tensor, device=device_values.moved_to(frame, target, site.node), parameter=False)
         if tensor.mapping and site.receiver is not None:
             assign(frame, site.receiver, moved)
@@ -291,13 +358,15 @@ def call_method(frame: Frame, tensor: Tensor, name: str, site: CallSite) -> Valu
         if site.receiver is not None:
             assign(frame, site.receiver, UNKNOWN)
         return UNKNOWN
-    if name in ("items", "values", "keys") and (tensor.mapping or tensor.batch):
-        part = Tensor(tensor.device)
+    if name in ("items", "values", "keys") and (tensor.mapping or tensor.batch or tensor.guess):
+        part = Tensor(tensor.device, guess=tensor.guess)
         if name == "keys":
             return UNKNOWN
         return Many(part) if name == "values" else Many(Items((UNKNOWN, part)))
-    if name == "get" and (tensor.mapping or tensor.batch):
-        return Tensor(tensor.device)
+    if tensor.guess and name not in TENSOR_NAMES and name != "get":
+        return UNKNOWN  # whatever has that method is no tensor
+    if name == "get" and (tensor.mapping or tensor.batch or tensor.guess):
+        return Tensor(tensor.device, guess=tensor.guess)
     if name in factories.NEW_METHODS:
         argument = device_keyword(frame, site)
         return Tensor(
@@ -311,6 +380,12 @@ def call_method(frame: Frame, tensor: Tensor, name: str, site: CallSite) -> Valu
         return Tensor(UNKNOWN_DEVICE if device is None else device_values.moved_to(frame, device, site.node))
     if name == "type":
         return _type(frame, tensor, site)
+    if name == "get_device":
+        return DeviceValue(tensor.device, is_object=False, is_index=True)
+    if name == "numpy":
+        on_host = truths.device_is(frame, tensor.device, "cpu")
+        if on_host is not None:
+            frame.env.assume(on_host)  # from here on: what cannot be read there has raised
     if name in tensor_methods.HOST_METHODS:
         return Dtype() if name == "dtype" else UNKNOWN
     if name in tensor_methods.IN_PLACE_SAME_RECEIVER:
@@ -320,7 +395,11 @@ def call_method(frame: Frame, tensor: Tensor, name: str, site: CallSite) -> Valu
         for argument in site.arguments:
             operands += [] if argument.star else conflicts.given_by(argument)
         admits = name in tensor_methods.ADMITS_SCALAR_OPERAND
+        admits = admits and (not name.endswith("_") or has_room_for_scalars(tensor))
         combine(frame, site.node, name, operands, admits_scalar=admits)
+    if site.keyword("generator") is not None:
+        generators.check(frame, site, tensor.device)
+    host_arguments.is_method(frame, tensor, name, site)
     scalar = tensor.scalar
     if name.startswith(("unsqueeze", "expand", "repeat", "view", "reshape", "new")):
         scalar = False
@@ -330,13 +409,25 @@ def call_method(frame: Frame, tensor: Tensor, name: str, site: CallSite) -> Valu
         scalar = None if site.arguments else True
         if reduces_inner_dimension(site):
             scalar = False
-    return Tensor(tensor.device, scalar=scalar)
+    if name in tensor_methods.SPLITS:
+        return Many(Tensor(tensor.device))
+    guess = tensor.guess and name in tensor_methods.ARRAYS_TOO and site.keyword("dim") is None
+    return Tensor(tensor.device, scalar=scalar, guess=guess)
 
 
-def _discarded(frame: Frame, tensor: Tensor, site: CallSite, target: Device) -> None:
-    """A tensor is moved and the result thrown away: it stays where it is."""
-    certain = conflict(tensor.device, target, frame.env.path)
-    if certain is None or certain.level != Level.CERTAIN:
+def _is_given(device: Device, target: Device) -> bool:
+    """Whether a tensor is wherever a caller has it: whoever moves it does not know that it is there already."""
+    if not isinstance(device, Symbol) or not device.assumed or device == target:
+        return False
+    origin = device.origin
+    given = conflicts.root_of(device.key)[:1] == ("parameter",)
+    return given and (origin is None or origin.root().what == "argument")
+
+
+def discarded(frame: Frame, device: Device, site: CallSite, target: Device) -> None:
+    """What is on `device` is moved and the result thrown away: it stays where it is."""
+    certain = conflict(device, target, frame.env.path)
+    if (certain is None or certain.level != Level.CERTAIN) and not _is_given(device, target):
         return  # it may be there already
     if site.receiver is None or not _used_later(frame, site):
         return
@@ -347,9 +438,29 @@ def _discarded(frame: Frame, tensor: Tensor, site: CallSite, target: Device) -> 
             receiver=site.receiver,
             receiver_text=frame.analysis.text(site.receiver),
             device=describe(target),
-            assignable=isinstance(site.receiver, (cst.Name, cst.Attribute, cst.Subscript)),
+            assignable=isinstance(site.receiver, (cst.Name, cst.Attribute, cst.Subscript))
+            and not isinstance(frame.discarded_with, cst.Tuple),
+            together=_discarded_together(frame),
         ),
     )
+
+
+def _discarded_together(frame: Frame) -> DiscardedTogether | None:
+    """The tuple of transfers (`x.to(device), y.to(device)`) whose results are thrown away at once."""
+    whole = frame.discarded_with
+    if not isinstance(whole, cst.Tuple):
+        return None
+    names = []
+    for element in whole.elements:
+        match element.value:
+            case cst.Call(
+                func=cst.Attribute(value=receiver, attr=cst.Name(value="to" | "cuda" | "cpu" | "xpu"))
+            ):
+                names.append(conflicts.dotted(receiver))
+            case _:
+                return None
+    known = [name for name in names if name is not None]
+    return DiscardedTogether(whole, ", ".join(known)) if len(known) == len(names) > 1 else None
 
 
 _SIZES = frozenset(
@@ -362,7 +473,10 @@ def _used_later(frame: Frame, site: CallSite) -> bool:
     """Whether the tensor is named again further down; moving it only to warm up or to time it is not a mistake."""
     name = conflicts.dotted(site.receiver)
     if name is None:
-        return isinstance(site.receiver, cst.Subscript)
+        whole = site.receiver
+        while isinstance(whole, cst.Subscript):
+            whole = whole.value
+        return whole is not site.receiver and conflicts.dotted(whole) is not None
     if name.startswith("self."):
         return True
     root = frame.analysis.module if frame.function is None else frame.function.node

@@ -6,10 +6,28 @@ from dataclasses import replace
 
 import libcst as cst
 
-from torchdev_lint.flow import conflicts, device_values, literals, modules, tensors, truths
+from torchdev_lint.flow import (
+    checkpoints,
+    conflicts,
+    current_device,
+    device_objects,
+    device_values,
+    forwarding,
+    generators,
+    host_arguments,
+    library_calls,
+    library_functions,
+    literals,
+    lost_index,
+    modules,
+    optimizers,
+    tensors,
+    truths,
+)
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.conditions import Atom
 from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.functions import following
 from torchdev_lint.flow.lattice import (
     CPU,
     UNKNOWN_DEVICE,
@@ -18,7 +36,6 @@ from torchdev_lint.flow.lattice import (
     Device,
     Origin,
     Symbol,
-    with_origin,
 )
 from torchdev_lint.flow.objects import escape
 from torchdev_lint.flow.values import (
@@ -27,7 +44,6 @@ from torchdev_lint.flow.values import (
     Api,
     DeviceValue,
     Entries,
-    Function,
     Items,
     Literal,
     Many,
@@ -38,9 +54,12 @@ from torchdev_lint.flow.values import (
     Truth,
     Value,
     element_of,
+    without_cell,
 )
 from torchdev_lint.torch_api import callables, devices, factories, functions, libraries
 from torchdev_lint.torch_api import modules as module_api
+from torchdev_lint.torch_api.checkpoints import LOADERS
+from torchdev_lint.torch_api.generators import DRAWS_INDICES, HOST_ARGUMENTS, HOST_GENERATORS
 
 
 def canonical(path: str) -> str:
@@ -66,6 +85,8 @@ def call_api(frame: Frame, path: str, site: CallSite) -> Value:
     """The result of calling an imported name."""
     path = canonical(path)
     name = path.rpartition(".")[2]
+    if path in current_device.THREAD_STARTS:
+        current_device.check_thread(frame, site)
     if path in libraries.LEAVES_PROGRAM:
         frame.leave()
         return UNKNOWN
@@ -73,8 +94,14 @@ def call_api(frame: Frame, path: str, site: CallSite) -> Value:
         found = _torch(frame, path, site)
         if found is not None:
             return found
-    if path in callables.PASS_THROUGH and site.positional():
-        return site.positional()[0].value
+    known = library_calls.call_imported(frame, path, site)
+    if known is not None:
+        return known
+    from torchdev_lint.flow.calls import call_value
+
+    known = library_functions.call(frame, path, site, call_value)
+    if known is not None:
+        return known
     if path in ("functools.partial", "partial") and site.positional():
         first, *rest = site.positional()
         keywords = tuple((a.keyword, a.value) for a in site.arguments if a.keyword is not None)
@@ -105,10 +132,8 @@ def unresolved(frame: Frame, path: str, site: CallSite) -> Value:
         conflicts.check_handed_together(frame, site, site.callee)
     for argument in site.arguments:
         escape(frame, argument.value)
-    result = frame.result_of(site.node, name if name[:1].isupper() else "")
-    moves = path.startswith(libraries.MOVES_INPUTS_NAMESPACES) or any(
-        argument.keyword in libraries.PLACED_BY_LIBRARY for argument in site.arguments
-    )
+    result = following(frame, frame.result_of(site.node, name if name[:1].isupper() else ""), site)
+    moves = any(argument.keyword in libraries.PLACED_BY_LIBRARY for argument in site.arguments)
     moves = moves or (name[:1].isupper() and told_device)
     if name[:1].isupper() or name == "from_pretrained" or moves:
         state = frame.state(result)
@@ -142,7 +167,7 @@ def _deep_copy(frame: Frame, site: CallSite, thing: Object, copies: dict[Object,
     state = frame.state(thing)
     attributes = {
         name: _deep_copy(frame, site, held, copies)
-        if isinstance(held, Object) and held.key in frame.env.heap
+        if isinstance(held, Object) and frame.env.knows(held)
         else held
         for name, held in state.attributes.items()
     }
@@ -155,6 +180,19 @@ def _torch(frame: Frame, path: str, site: CallSite) -> Value | None:
     found = _device_functions(frame, path, site)
     if found is not None:
         return found
+    if path == "torch.Generator":
+        return generators.construct(frame, site)
+    if path.startswith("torch.optim."):
+        return optimizers.build(frame, path, site)
+    if path in HOST_GENERATORS:
+        return generators.default(frame, site)
+    if path in HOST_ARGUMENTS:
+        host_arguments.check_call(frame, path, site)
+    if path in DRAWS_INDICES:
+        generators.check(frame, site, frame.default_device(), draws_indices=True)
+    if path in LOADERS:
+        checkpoints.note(frame, path, site)
+        return None
     if path in factories.FACTORIES or path in factories.HOST_FACTORIES or path in factories.CONVERTERS:
         return factory(frame, path, site)
     if path in factories.LIKE:
@@ -172,6 +210,8 @@ def _torch(frame: Frame, path: str, site: CallSite) -> Value | None:
         first = site.get(0, "data")
         device = None if first is None else tensors.tensor_device(frame, first.value)
         return Tensor(UNKNOWN_DEVICE if device is None else device, parameter=True)
+    if path in functions.FOLLOWS_ARGUMENT:
+        return _following_argument(frame, path, site)
     if path == "torch.autograd.Variable" and site.positional():
         return site.positional()[0].value
     if modules.is_module_path(path):
@@ -193,7 +233,9 @@ def _torch(frame: Frame, path: str, site: CallSite) -> Value | None:
 
 def _device_functions(frame: Frame, path: str, site: CallSite) -> Value | None:
     if path == "torch.device":
-        return _device(frame, site)
+        made = _device(frame, site)
+        lost_index.check_device_object(frame, site.node, made)
+        return made
     if path in devices.AVAILABILITY:
         return Truth(Atom("available", (devices.AVAILABILITY[path],), f"{path}()"))
     if path in devices.DEVICE_COUNTS:
@@ -201,7 +243,7 @@ def _device_functions(frame: Frame, path: str, site: CallSite) -> Value | None:
     if path in devices.CURRENT_ACCELERATOR:
         return DeviceValue(Symbol(("accelerator",), "torch.accelerator.current_accelerator()"))
     if path == "torch.cuda.current_device":
-        return DeviceValue(Accelerator("cuda"))
+        return DeviceValue(Accelerator("cuda"), is_object=False, is_index=True)
     if path == "torch.get_default_device":
         return DeviceValue(frame.default_device())
     if path == "torch.set_default_device":
@@ -210,6 +252,13 @@ def _device_functions(frame: Frame, path: str, site: CallSite) -> Value | None:
         frame.env.default_device = (
             CPU if none or argument is None else device_values.as_device(argument.value)
         )
+        return UNKNOWN
+    if path == "torch.distributed.get_rank" and not site.arguments:
+        return Object(lost_index.GLOBAL_RANK, site.callee + "()")
+    if path == "torch.cuda.set_device" and site.positional():
+        lost_index.check_device_argument(frame, site.positional()[0])
+        tensors.see_integer(frame, site.positional()[0], "current", site)
+        current_device.check_change(frame, site)
         return UNKNOWN
     if path == "torch.set_default_tensor_type":
         return _set_default_tensor_type(frame, site)
@@ -240,11 +289,15 @@ def _device(frame: Frame, site: CallSite) -> Value:
                         frame, site.node, "call", kind.value, index.value, f"{kind.value}:{index.value}"
                     )
                 return DeviceValue(device_values.literal_device(f"{kind.value}:{index.value}"))
+            lost_index.check_device_argument(frame, second)
             key = index.key if isinstance(index, Object) else ("node", id(site.node))
             if kind.value in devices.ACCELERATOR_TYPES:
                 return DeviceValue(Symbol(("format", kind.value, key), frame.analysis.text(site.node)))
         return DeviceValue(UNKNOWN_DEVICE)
     tensors.see_integer(frame, first, "integer", site)
+    device_objects.check_name(frame, first)
+    device_objects.check_index(frame, first)
+    lost_index.check_device_argument(frame, first, of_device=True)
     if isinstance(first.value, Tensor):
         return DeviceValue(first.value.device)
     node = first.value.node if isinstance(first.value, Literal) else None
@@ -255,7 +308,7 @@ def factory(frame: Frame, path: str, site: CallSite) -> Value:
     """A new tensor: where `device=` says, else on the default device; with what is known of its shape."""
     first = site.get(0, "data")
     if path in factories.HOST_FACTORIES:
-        return Tensor(Cpu(Origin(site.node, "made")))
+        return Tensor(device_values.made_on(frame, CPU, site.node))
     if path in factories.TAKES_DATA and first is not None and isinstance(first.value, Tensor):
         data = first.value
         if path in factories.CONVERTERS and site.keyword("device") is None:
@@ -266,10 +319,15 @@ def factory(frame: Frame, path: str, site: CallSite) -> Value:
     if argument is not None and argument.value != NONE:
         device = device_values.as_device(argument.value)
         following = True
-    elif any(given.star == "**" for given in site.arguments):
+    elif site.has_unknown_keywords():
         device = UNKNOWN_DEVICE
+    elif (out := site.keyword("out")) is not None and out.value != NONE:
+        device = tensors.tensor_device(frame, out.value) or UNKNOWN_DEVICE
+        following = True
     else:
         device = _following(frame, path, site) or frame.default_device()
+        forwarding.note_factory(frame, site)
+    generators.check(frame, site, device)
     scalar = _scalar_ness(path, first, site)
     return Tensor(device_values.made_on(frame, device, site.node, following=following), scalar=scalar)
 
@@ -278,10 +336,13 @@ def _following(frame: Frame, path: str, site: CallSite) -> Device | None:
     """Samplers and the like follow a tensor argument."""
     if path not in factories.RANDOM_SAMPLERS:
         return None
-    for argument in site.positional():
+    for argument in site.arguments:
         if isinstance(argument.value, Tensor):
             return argument.value.device
-    return None
+    computed = [
+        a for a in site.arguments if not isinstance(a.value, (Literal, Items)) and a.keyword != "size"
+    ]
+    return UNKNOWN_DEVICE if computed else None
 
 
 def _scalar_ness(path: str, first: Argument | None, site: CallSite) -> bool | None:
@@ -306,9 +367,8 @@ def _is_number(argument: Argument) -> bool:
 
 
 def _legacy(frame: Frame, path: str, site: CallSite) -> Value:
-    if path == factories.LEGACY_DEFAULT_TYPE:
-        return Tensor(with_origin(frame.default_device(), Origin(site.node, "made")))
-    return Tensor(Cpu(Origin(site.node, "made")))
+    device = frame.default_device() if path == factories.LEGACY_DEFAULT_TYPE else CPU
+    return Tensor(device_values.made_on(frame, device, site.node))
 
 
 def _operation(frame: Frame, path: str, site: CallSite) -> Value | None:
@@ -330,9 +390,15 @@ def _operation(frame: Frame, path: str, site: CallSite) -> Value | None:
     operands: list[conflicts.Given] = []
     for argument in site.arguments:
         if not argument.star and argument.keyword not in ("device", "dtype", "out", "generator"):
-            operands += conflicts.given_by(argument)
+            given = conflicts.given_by(argument)
+            if name in functions.FIRST_OPERAND_ONLY and argument is not site.arguments[0]:
+                continue
+            if argument is site.arguments[0]:
+                given = [replace(one, value=tensors.taken_for_tensor(frame, one.value)) for one in given]
+            operands += given
     result = tensors.combine(frame, site.node, name, operands, admits_scalar=name in functions.ADMITS_SCALAR)
     if isinstance(result, Tensor):
+        generators.check(frame, site, result.device)
         if name not in functions.ADMITS_SCALAR:
             reduces = name in (
                 "sum",
@@ -348,6 +414,8 @@ def _operation(frame: Frame, path: str, site: CallSite) -> Value | None:
                 "argmin",
             )
             scalar = len(site.arguments) == 1 or None if reduces else result.scalar
+            if name in functions.ALWAYS_SCALAR:
+                scalar = True
             if reduces and tensors.reduces_inner_dimension(site):
                 scalar = False
             if name in ("cat", "concat", "stack", "matmul", "mm", "bmm", "unsqueeze", "reshape"):
@@ -355,6 +423,15 @@ def _operation(frame: Frame, path: str, site: CallSite) -> Value | None:
             result = replace(result, scalar=scalar)
         return result
     return frame.result_of(site.node)
+
+
+def _following_argument(frame: Frame, path: str, site: CallSite) -> Value:
+    """A result that is where the tensors of one argument are."""
+    position, name, kind = functions.FOLLOWS_ARGUMENT[path]
+    given = site.get(position, name)
+    device = None if given is None else tensors.tensor_device(frame, given.value)
+    result = Tensor(UNKNOWN_DEVICE if device is None else device, scalar=kind == "scalar")
+    return Many(result) if kind == "tuple" else result
 
 
 def loader(frame: Frame, site: CallSite) -> Value:
@@ -376,8 +453,9 @@ def loader(frame: Frame, site: CallSite) -> Value:
             element = UNKNOWN
     elif dataset is not None and isinstance(dataset.value, (Items, Many)):
         element = element_of(dataset.value)
-    if isinstance(element, (Tensor, Items)):
+    if collate is None or collate.value == NONE:
         element = _batched(element, origin)
+    element = without_cell(element)
     state = State("loader", UNKNOWN_DEVICE, "torch.utils.data.DataLoader", element=element)
     if dataset is not None:
         state = state.with_attribute("dataset", dataset.value)
@@ -392,6 +470,9 @@ def _batched(element: Value, origin: Origin) -> Value:
             return replace(element, scalar=False)
         case Items(items):
             return Items(tuple(_batched(item, origin) for item in items))
+        case Entries(entries=entries):
+            held = tuple((name, _batched(entry, origin)) for name, entry in entries)
+            return Entries(held, _batched(element.default, origin), element.open)
         case Literal(value=int() | float()):
             return Tensor(Cpu(origin))
         case _:
@@ -412,21 +493,21 @@ def _item(frame: Frame, dataset: Object, site: CallSite, on_host: Tensor) -> Val
 
 
 def _collated(frame: Frame, collate: Value, site: CallSite, dataset: Argument | None) -> Value:
-    from torchdev_lint.flow.functions import call
+    from torchdev_lint.flow.calls import call_value
 
-    if not isinstance(collate, Function):
-        return UNKNOWN
     batch: Value = Many(UNKNOWN)
-    if (
-        dataset is not None
-        and isinstance(dataset.value, Object)
-        and frame.state(dataset.value).model is not None
-    ):
-        item = _item(frame, dataset.value, site, Tensor(CPU, batch=True))
-        batch = Many(item)
+    if dataset is not None and isinstance(dataset.value, (Items, Many)):
+        batch = Many(element_of(dataset.value))
+    elif dataset is not None and isinstance(dataset.value, Object):
+        state = frame.state(dataset.value)
+        if state.model is not None:
+            batch = Many(_item(frame, dataset.value, site, Tensor(CPU, batch=True)))
+        elif state.element != UNKNOWN:
+            batch = Many(state.element)
     argument = Argument(batch, cst.Arg(cst.Name("batch")))
-    result = call(frame, collate, CallSite(site.node, (argument,)))
-    return result if isinstance(result, (Tensor, Items, Entries)) else UNKNOWN
+    result = call_value(frame, collate, CallSite(site.node, (argument,)))
+    known = isinstance(result, Object) and frame.state(result).kind == "instance"
+    return result if known or isinstance(result, (Tensor, Items, Entries)) else UNKNOWN
 
 
 def _dataset(frame: Frame, path: str, site: CallSite) -> Value | None:

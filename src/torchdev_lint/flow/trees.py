@@ -25,13 +25,36 @@ def _fields(kind: type[cst.CSTNode]) -> tuple[str, ...]:
     )
 
 
-def walk(root: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """The node and all below it, in source order."""
+def walk(root: cst.CSTNode, *, below: tuple[type[cst.CSTNode], ...] = ()) -> Iterator[cst.CSTNode]:
+    """The node and all below it, in source order; what is inside nodes of the types `below` is left out."""
     stack: list[object] = [root]
     while stack:
         top = stack.pop()
         if isinstance(top, cst.CSTNode):
             yield top
+            if below and isinstance(top, below):
+                continue
             stack += [getattr(top, name) for name in reversed(_fields(type(top)))]
         elif isinstance(top, (list, tuple)):
             stack += reversed(top)
+
+
+def stands_alone(root: cst.CSTNode, node: cst.BaseExpression) -> bool:
+    """Whether a conditional expression in the place of `node` would need no parentheses."""
+    if node.lpar:
+        return False
+    for parent in walk(root):
+        match parent:
+            case (
+                cst.Arg()
+                | cst.Assign()
+                | cst.AnnAssign()
+                | cst.Element()
+                | cst.DictElement()
+                | cst.Return()
+                | cst.Index()
+            ) if parent.value is node:
+                return True
+            case _:
+                pass
+    return False

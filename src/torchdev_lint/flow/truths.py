@@ -6,6 +6,7 @@ from typing import Any
 
 import libcst as cst
 
+from torchdev_lint.flow import device_indices
 from torchdev_lint.flow.conditions import (
     FALSE,
     TRUE,
@@ -18,7 +19,7 @@ from torchdev_lint.flow.conditions import (
 )
 from torchdev_lint.flow.device_values import as_device, literal_device
 from torchdev_lint.flow.frame import Frame
-from torchdev_lint.flow.lattice import Accelerator, Choice, Cpu, Device, Level, Symbol, conflict
+from torchdev_lint.flow.lattice import Accelerator, Choice, Cpu, Device, Level, Symbol, conflict, leaves
 from torchdev_lint.flow.values import (
     Api,
     Class,
@@ -28,6 +29,8 @@ from torchdev_lint.flow.values import (
     Either,
     Entries,
     Function,
+    Generator,
+    Import,
     Items,
     Literal,
     Many,
@@ -36,13 +39,27 @@ from torchdev_lint.flow.values import (
     Truth,
     Value,
 )
+from torchdev_lint.torch_api.devices import parse
 
 
 def opaque(frame: Frame, node: cst.CSTNode, value: Value | None = None) -> Formula:
     """A condition that is only known by its identity: a flag object, or this very evaluation."""
     if isinstance(value, Object):
         return Atom("opaque", ("truth", value.key), value.text)
-    return Atom("opaque", ("node", id(node), frame.uid, frame.salt))
+    return Atom("opaque", ("node", id(node), frame.uid, frame.salt), _wanted(frame, node))
+
+
+def _wanted(frame: Frame, node: cst.CSTNode) -> str:
+    """The text of a condition that holds when something is there: `gpus`, `len(gpus) > 0`; empty for any other."""
+    match node:
+        case cst.Name(value=name):
+            return name
+        case cst.Comparison(comparisons=[cst.ComparisonTarget(operator=operator)]) if isinstance(
+            operator, (cst.GreaterThan, cst.GreaterThanEqual, cst.NotEqual)
+        ):
+            return frame.analysis.text(node)
+        case _:
+            return ""
 
 
 def truth_of(frame: Frame, node: cst.CSTNode, value: Value) -> Formula:
@@ -54,7 +71,7 @@ def truth_of(frame: Frame, node: cst.CSTNode, value: Value) -> Formula:
             return Atom("count", (kind, 0), text)
         case Literal(value=constant):
             return Constant(bool(constant))
-        case Function() | Class() | Api() | DeviceValue() | Dtype():
+        case Function() | Class() | Import() | Api() | DeviceValue() | Dtype() | Generator():
             return TRUE
         case Items(items):
             return Constant(bool(items))
@@ -71,7 +88,9 @@ def truth_of(frame: Frame, node: cst.CSTNode, value: Value) -> Formula:
 
 def condition(frame: Frame, node: cst.BaseExpression) -> Formula:
     """The condition that an expression tests."""
-    return truth_of(frame, node, frame.evaluate(node))
+    value = frame.evaluate(node)
+    device_indices.check_test(frame, node)
+    return truth_of(frame, node, value)
 
 
 def _type_of(frame: Frame, device: Device, kind: str) -> Formula | None:
@@ -125,6 +144,10 @@ def equality(frame: Frame, node: cst.CSTNode, left: Value, right: Value) -> Form
                 found = device_is(frame, device, kind)
                 if found is not None:
                     return found
+            case (DeviceValue(device=device), Literal(value=str(text))) if parse(text) is None and all(
+                isinstance(leaf, (Cpu, Accelerator)) for leaf in leaves(device)
+            ):
+                return FALSE  # "auto" and its like are no device's name
             case (DeviceValue(device=device), Literal(value=str(text))):
                 return equal_devices(frame, node, device, literal_device(text))
             case (Object(text=text), Literal(value=str(kind))) if kind.partition(":")[0] in _TYPES:
@@ -136,6 +159,8 @@ def equality(frame: Frame, node: cst.CSTNode, left: Value, right: Value) -> Form
                     if number
                     else negate(more)
                 )
+            case (Object(), Literal(value=-1)):
+                return negate(_is_given(one))
             case (Object(), Literal(value=constant)):
                 return Atom("opaque", ("equal", one.key, repr(constant)), f"{one.text} == {constant!r}")
             case _:
@@ -158,6 +183,11 @@ def equality(frame: Frame, node: cst.CSTNode, left: Value, right: Value) -> Form
             return opaque(frame, node)
 
 
+def _is_given(value: Object) -> Formula:
+    """The condition that an index is one: not negative (`args.gpu >= 0`, `gpu != -1`)."""
+    return Atom("opaque", ("given", value.key), value.text)
+
+
 def compare_numbers(
     frame: Frame, node: cst.CSTNode, operator: cst.BaseCompOp, left: Value, right: Value
 ) -> Formula:
@@ -168,6 +198,10 @@ def compare_numbers(
                 conjunction(guard, compare_numbers(frame, node, operator, then, right)),
                 conjunction(negate(guard), compare_numbers(frame, node, operator, otherwise, right)),
             )
+        case Object(), Literal(value=0) if isinstance(operator, (cst.LessThan, cst.GreaterThanEqual)):
+            return _is_given(left) if isinstance(operator, cst.GreaterThanEqual) else negate(_is_given(left))
+        case Object(), Literal(value=-1) if isinstance(operator, (cst.LessThanEqual, cst.GreaterThan)):
+            return _is_given(left) if isinstance(operator, cst.GreaterThan) else negate(_is_given(left))
         case Literal(value=int() | float() as a), Literal(value=int() | float() as b):
             holds = {
                 cst.LessThan: a < b,
@@ -206,6 +240,7 @@ def identity(frame: Frame, node: cst.CSTNode, left: Value, right: Value) -> Form
             )
         case (
             Tensor()
+            | Generator()
             | Items()
             | Many()
             | Entries()
@@ -242,6 +277,8 @@ def is_instance(frame: Frame, node: cst.CSTNode, value: Value, classes: Value) -
         return opaque(frame, node)
     tensor = any(path in ("torch.Tensor", "torch.FloatTensor", "torch.LongTensor") for path in paths)
     match value:
+        case DeviceValue(is_object=True):
+            return Constant("torch.device" in paths)
         case Tensor(mapping=False, batch=False):
             return (
                 Constant(tensor)

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from torchdev_lint.flow.conditions import Formula, Key
+from torchdev_lint.flow.conditions import Atom, Formula, Key, Not, negate, truth
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Device, Origin, choose, with_origin
+from torchdev_lint.source.imports import Location
 
 if TYPE_CHECKING:
     from torchdev_lint.flow.classes import ClassModel
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Nothing is known, not even an identity."""
+    """Nothing is known, not even an identity. `absent`: in a dict, a key that is not there in this case."""
+
+    absent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,8 @@ class Tensor:
 
     `scalar`: certainly 0-dimensional, certainly not, or (None) possibly. `parameter`: an `nn.Parameter`. `mapping`: a
     mapping of tensors that moves in place (a tokenizer's BatchEncoding). `batch`: a tensor or a container of tensors, it
-    is not known which (what a loader yields).
+    is not known which (what a loader yields). `guess`: what code that cannot be read gave out, or a part of it: if it is a
+    tensor at all, it is there.
     """
 
     device: Device
@@ -46,14 +50,23 @@ class Tensor:
     parameter: bool = False
     mapping: bool = False
     batch: bool = False
+    guess: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Generator:
+    """A `torch.Generator`."""
+
+    device: Device
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceValue:
-    """A `torch.device`; `is_object` is False where it may be a plain string or index."""
+    """A `torch.device`; `is_object` is False where it may be a plain string or index, `is_index` True for an index."""
 
     device: Device
     is_object: bool = True
+    is_index: bool = field(default=False, kw_only=True)
     node: Any = field(default=None, compare=False)
     """The node of the literal that names the device, while the value is that literal's, else None."""
 
@@ -87,32 +100,53 @@ class Object:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """A tuple or list of known length."""
+    """A tuple or list of known length. `cell`: see `Entries`."""
 
     items: tuple[Value, ...]
+    cell: Key | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Many:
-    """Any number of values like `element`: a list, an iterator, a generator."""
+    """Any number of values like `element`: a list, an iterator, a generator. `cell`: see `Entries`."""
 
     element: Value
+    cell: Key | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """A dict with known string keys; `default` stands for every other key."""
+    """A dict with known keys (strings, numbers, truths).
 
-    entries: tuple[tuple[str, Value], ...]
+    `default` stands for every other key; `open` says that there may be such keys. `cell` is the identity of a container that can
+    be changed in place: the environment's heap holds what it has become since (`environment.refreshed`).
+    """
+
+    entries: tuple[tuple[Any, Value], ...]
     default: Value = Unknown()
+    open: bool = False
+    cell: Key | None = field(default=None, compare=False)
 
-    def get(self, key: str) -> Value:
+    def __post_init__(self) -> None:
+        if self.default != UNKNOWN:
+            object.__setattr__(self, "open", True)
+
+    def get(self, key: Any) -> Value:
         """The value under `key`."""
-        return dict(self.entries).get(key, self.default)
+        return next((value for name, value in self.entries if name == key), self.default)
 
-    def updated(self, key: str, value: Value) -> Entries:
+    def updated(self, key: Any, value: Value) -> Entries:
         """The same dict with `key` set."""
-        return Entries(tuple((dict(self.entries) | {key: value}).items()), self.default)
+        return replace(self, entries=tuple((dict(self.entries) | {key: value}).items()))
+
+    def opened(self, value: Value) -> Entries:
+        """The same dict with `value` under a key that is not known."""
+        merged = value if not self.open else join(None, self.default, value)
+        return replace(self, default=merged, open=True)
+
+    def values(self) -> list[Value]:
+        """All that it may hold."""
+        return [*(present(value) for _, value in self.entries), *((self.default,) if self.open else ())]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +157,28 @@ class Api:
 
 
 @dataclass(frozen=True, slots=True)
+class Import:
+    """A name imported from a file of the project that has not been read for it yet.
+
+    `name` is empty for the module itself. `path` is the dotted path as it was written, for when the file does not help.
+    """
+
+    location: Location
+    name: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    """A module of the project."""
+
+    location: Location
+    path: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Function:
-    """A function or lambda of this file with the activation it closes over; `receiver` is the bound `self`."""
+    """A function or lambda of the project with the activation it closes over; `receiver` is the bound `self`."""
 
     node: Any
     name: str
@@ -136,7 +190,7 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Class:
-    """A class of this file."""
+    """A class of the project."""
 
     model: ClassModel
 
@@ -186,6 +240,7 @@ Value: TypeAlias = (
     Unknown
     | Literal
     | Tensor
+    | Generator
     | DeviceValue
     | DeviceType
     | Dtype
@@ -195,6 +250,8 @@ Value: TypeAlias = (
     | Many
     | Entries
     | Api
+    | Import
+    | Namespace
     | Function
     | Class
     | Method
@@ -205,6 +262,7 @@ Value: TypeAlias = (
 )
 
 UNKNOWN = Unknown()
+ABSENT = Unknown(absent=True)
 NONE = Literal(None)
 MAX_GROUP = 16
 """Groups of more objects than this are given up as unknown."""
@@ -216,7 +274,8 @@ MAX_DEPTH = 4
 class State:
     """What is known of an `Object`.
 
-    `kind`: `module` (an nn.Module), `instance` (of a plain class), `loader`, or `unknown`. `device` is where its parameters and
+    `kind`: `module` (an nn.Module), `instance` (of a plain class), `loader`, `cell` (a container that was changed in place:
+    `element` is what it holds now, the attribute `start` what it was made with), or `unknown`. `device` is where its parameters and
     buffers are (for an unknown thing: where it would be if it is a module). `api` is the path it was constructed from.
     `moves_inputs`: it takes its inputs to its own device itself. `registered`: the names of attributes that move with
     it. `moved`: an in-place transfer was seen. `element`: what iterating over it gives.
@@ -231,6 +290,8 @@ class State:
     moves_inputs: bool = False
     moved: bool = False
     element: Value = Unknown()
+    span: tuple[int, int] | None = None
+    """For an instance of a class of the file: the activations during which it was built, after the first, up to the last."""
 
     def with_attribute(self, name: str, value: Value) -> State:
         """The same state with one attribute set."""
@@ -244,6 +305,8 @@ def depth(value: Value) -> int:
 
 def join(guard: Formula | None, then: Value, otherwise: Value) -> Value:
     """The value after two branches; `guard` tells them apart when it is known."""
+    if guard is not None:
+        then, otherwise = narrowed(then, (guard,)), narrowed(otherwise, (negate(guard),))
     if then == otherwise:
         return then
     match then, otherwise:
@@ -254,27 +317,98 @@ def join(guard: Formula | None, then: Value, otherwise: Value) -> Value:
                 parameter=then.parameter and otherwise.parameter,
                 mapping=then.mapping and otherwise.mapping,
                 batch=then.batch or otherwise.batch,
+                guess=then.guess or otherwise.guess,
             )
         case DeviceValue(), DeviceValue():
             return DeviceValue(
-                choose(guard, then.device, otherwise.device), is_object=then.is_object and otherwise.is_object
+                choose(guard, then.device, otherwise.device),
+                is_object=then.is_object and otherwise.is_object,
+                is_index=then.is_index and otherwise.is_index,
             )
+        case Generator(), Generator():
+            return Generator(choose(guard, then.device, otherwise.device))
         case Items(left), Items(right) if len(left) == len(right):
-            return Items(tuple(join(guard, a, b) for a, b in zip(left, right, strict=True)))
-        case (Items() | Many(), Items() | Many()):
-            return Many(join(guard, element_of(then), element_of(otherwise)))
-        case Entries(), Entries():
-            names = dict.fromkeys([name for name, _ in (*then.entries, *otherwise.entries)])
-            return Entries(
-                tuple((name, join(guard, then.get(name), otherwise.get(name))) for name in names),
-                join(guard, then.default, otherwise.default),
+            return Items(
+                tuple(join(guard, a, b) for a, b in zip(left, right, strict=True)),
+                _same_cell(then, otherwise),
             )
+        case (Items() | Many(), Items() | Many()):
+            element = join(guard, element_of(then), element_of(otherwise))
+            if then == Items(()) or otherwise == Items(()):
+                element = element_of(otherwise if then == Items(()) else then)
+            return Many(element, _same_cell(then, otherwise))
+        case Entries(), Entries():
+            return _join_entries(guard, then, otherwise)
         case _:
             pass
+    for one, other in ((then, otherwise), (otherwise, then)):
+        if isinstance(one, Tensor) and isinstance(other, Literal) and _is_number(other) and guard is None:
+            # a sum that started from a number
+            return replace(one, scalar=None, parameter=False)
     if guard is None:
         return _any_of(then, otherwise)
     joined = Either(guard, then, otherwise)
     return joined if depth(joined) <= MAX_DEPTH else UNKNOWN
+
+
+def narrowed(value: Value, path: tuple[Formula, ...]) -> Value:
+    """What the value is where the conditions of `path` hold."""
+    if not path:
+        return value
+    known: dict[Atom, bool] = {}
+    for fact in path:
+        if isinstance(fact, Atom):
+            known[fact] = True
+        elif isinstance(fact, Not) and isinstance(fact.operand, Atom):
+            known[fact.operand] = False
+    while isinstance(value, Either):
+        if value.guard in path:
+            settled: bool | None = True
+        elif negate(value.guard) in path:
+            settled = False
+        else:
+            settled = truth(value.guard, known)
+        if settled is None:
+            return value
+        value = value.then if settled else value.otherwise
+    return value
+
+
+def present(value: Value) -> Value:
+    """What a dict's entry holds, given that its key is there."""
+    if not isinstance(value, Either):
+        return value
+    if value.then == ABSENT:
+        return present(value.otherwise)
+    if value.otherwise == ABSENT:
+        return present(value.then)
+    return value
+
+
+def _same_cell(then: Items | Many | Entries, otherwise: Items | Many | Entries) -> Key | None:
+    return then.cell if then.cell == otherwise.cell else None
+
+
+def _join_entries(guard: Formula | None, then: Entries, otherwise: Entries) -> Entries:
+    left, right = dict(then.entries), dict(otherwise.entries)
+    entries = []
+    for name in {**left, **right}:
+        if name in left and name in right:
+            value = join(guard, left[name], right[name])
+        elif name in left:
+            value = join(guard, left[name], otherwise.default if otherwise.open else ABSENT)
+        else:
+            value = join(guard, then.default if then.open else ABSENT, right[name])
+        entries.append((name, value))
+    if then.open and otherwise.open:
+        default = join(guard, then.default, otherwise.default)
+    else:
+        default = then.default if then.open else otherwise.default
+    return Entries(tuple(entries), default, then.open or otherwise.open, _same_cell(then, otherwise))
+
+
+def _is_number(value: Literal) -> bool:
+    return isinstance(value.value, (int, float)) and not isinstance(value.value, bool)
 
 
 def _any_of(then: Value, otherwise: Value) -> Value:
@@ -308,12 +442,26 @@ def element_of(value: Value) -> Value:
             return join_all(list(items))
         case Many(element):
             return element
-        case Tensor(device=device, mapping=False, batch=batch):
-            return Tensor(device, scalar=None, batch=batch)
+        case Tensor(device=device, mapping=False, batch=batch, guess=guess):
+            return Tensor(device, scalar=None, batch=batch, guess=guess)
         case Either(guard, then, otherwise):
             return join(guard, element_of(then), element_of(otherwise))
         case _:
             return UNKNOWN
+
+
+def without_cell(value: Value) -> Value:
+    """A container that is one of several, it is not known which: it has no identity, nor have those in it."""
+    match value:
+        case Items(items):
+            return Items(tuple(without_cell(item) for item in items))
+        case Many(element):
+            return Many(without_cell(element))
+        case Entries(entries=entries, default=default):
+            held = tuple((name, without_cell(entry)) for name, entry in entries)
+            return replace(value, entries=held, default=without_cell(default), cell=None)
+        case _:
+            return value
 
 
 def retag(value: Value, origin: Origin) -> Value:

@@ -9,6 +9,7 @@ never had one. So the text decides, by patterns taken from PyTorch's sources and
 from __future__ import annotations
 
 import re
+import traceback
 from collections.abc import Iterator
 
 from torchdev_lint.harness.verdict import Kind
@@ -46,7 +47,10 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     (r"CUDA error: invalid device ordinal", "cudaErrorInvalidDevice"),
     (r"[Ii]nvalid device (?:id|ordinal|argument|string|index)", "torch.cuda._utils, DataParallel"),
     (r"Invalid device, must be cuda device", "Tensor.cuda"),
-    (r"device string: '?gpu", "torch.device('gpu')"),
+    (r"device type at start of device string", "torch.device('gpu'), torch.device('CUDA')"),
+    (r"Device index must not be negative", "c10/core/Device.h: get_device() of a CPU tensor"),
+    (r"argument 'device' .*must be torch\.device, not", "Tensor.cuda(True)"),
+    (r"'torch\.device'(?: object)? (?:is not|has no attribute)", "a device taken for a string"),
     (r"Attempting to deserialize object on (?:a )?(?:CUDA|MPS|\w+) device", "torch/serialization.py"),
     (r"Storage device not recognized", "torch.load of an MPS checkpoint on a build without MPS"),
     (r"(?:not linked with|PyTorch is not linked with) support for \w+ devices", "c10 device guards"),
@@ -78,6 +82,9 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
 
 _DEVICE_ERROR = re.compile("|".join(f"(?:{pattern})" for pattern, _ in _PATTERNS))
 
+_CALLED_FLAG = re.compile(r"\.is_(?:cuda|cpu|mps|xpu)\(\)")
+"""`x.is_cuda()`: the message does not say what was called, the line does."""
+
 _BASES = (
     RuntimeError,
     TypeError,
@@ -93,6 +100,9 @@ def is_device_error(exception: BaseException) -> bool:
     """Whether the exception itself is a device error (its causes are not looked at)."""
     if getattr(exception, DEVICE_ERROR_MARK, False):
         return True
+    if isinstance(exception, TypeError) and str(exception) == "'bool' object is not callable":
+        last = traceback.extract_tb(exception.__traceback__)[-1:]
+        return bool(last and last[0].line and _CALLED_FLAG.search(last[0].line))
     return isinstance(exception, _BASES) and is_device_message(str(exception))
 
 

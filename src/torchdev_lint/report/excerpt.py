@@ -75,6 +75,12 @@ def _cells(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1
 
 
+def place(path: str, cell: int | None, where: Range) -> str:
+    """How text reports name a place: `path:row:column`, `path:cell n:row:column` in a notebook."""
+    in_cell = f"cell {cell}:" if cell is not None else ""
+    return f"{visible(path)}:{in_cell}{where.start.row}:{where.start.column}"
+
+
 def visible(text: str) -> str:
     """`text` on one line, with control characters made visible: for messages and paths."""
     return display(text.replace("\n", " ").replace("\t", " "))[0]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
+from torchdev_lint.config import REVEALED
 from torchdev_lint.diagnostics import Applicability, Diagnostic
+from torchdev_lint.report.excerpt import visible
 
 
 def closing_lines(remaining: Sequence[Diagnostic], fixed: int, *, unsafe: bool) -> str:
     """What was found and fixed, and what `--fix` could do; `unsafe` says that unsafe fixes are enabled."""
+    remaining = [one for one in remaining if one.code != REVEALED]  # notes are not errors
     if not remaining and not fixed:
         return "All checks passed!\n"
     total = len(remaining) + fixed
@@ -23,6 +27,19 @@ def closing_lines(remaining: Sequence[Diagnostic], fixed: int, *, unsafe: bool) 
     if safe:
         return line + f"[*] {safe} fixable with `--fix`.\n"
     return line + f"{fixes}.\n" if risky else line
+
+
+def fixed_lines(files: Iterable[tuple[str, Counter[tuple[str, str]]]]) -> str:
+    """What was fixed, by file: how often each (code, name)."""
+    listed = [(path, counts) for path, counts in files if counts]
+    total = sum(sum(counts.values()) for _, counts in listed)
+    width = max(len(str(count)) for _, counts in listed for count in counts.values())
+    lines = [f"\nFixed {total} {_errors(total)}:\n"]
+    for path, counts in listed:
+        lines.append(f"- {visible(path)}:\n")
+        for (code, name), count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+            lines.append(f"    {count:>{width}} \N{MULTIPLICATION SIGN} {code} ({name})\n")
+    return "".join([*lines, "\n"])
 
 
 def diff_line(fixed: int, remaining: Sequence[Diagnostic], *, unsafe: bool) -> str:

@@ -10,6 +10,20 @@ from torchdev_lint.rules.tdv002_hardcoded_device_index import HardcodedDeviceInd
 from torchdev_lint.rules.tdv003_discarded_transfer import DiscardedTransferRule
 from torchdev_lint.rules.tdv004_mixed_device_operation import MixedDeviceOperation
 from torchdev_lint.rules.tdv005_factory_without_device import FactoryWithoutDevice
+from torchdev_lint.rules.tdv006_unregistered_tensor import UnregisteredTensorRule
+from torchdev_lint.rules.tdv007_unregistered_submodule import UnregisteredSubmoduleRule
+from torchdev_lint.rules.tdv008_late_submodule import LateSubmoduleRule
+from torchdev_lint.rules.tdv009_load_without_map_location import LoadWithoutMapLocation
+from torchdev_lint.rules.tdv010_host_read import HostReadRule
+from torchdev_lint.rules.tdv011_generator_on_other_device import GeneratorOnOtherDevice
+from torchdev_lint.rules.tdv012_device_object_misuse import DeviceObjectMisuse
+from torchdev_lint.rules.tdv013_cpu_only_argument import CpuOnlyArgument
+from torchdev_lint.rules.tdv014_optimizer_state_before_move import OptimizerStateBeforeMove
+from torchdev_lint.rules.tdv015_device_index_out_of_range import DeviceIndexOutOfRange
+from torchdev_lint.rules.tdv016_lost_device_index import LostDeviceIndex
+from torchdev_lint.rules.tdv017_device_not_forwarded import DeviceNotForwardedRule
+from torchdev_lint.rules.tdv101_unguarded_cuda import UnguardedCuda
+from torchdev_lint.rules.tdv102_indexless_cuda import IndexlessCuda
 
 
 @cache
@@ -21,6 +35,20 @@ def all_rules() -> tuple[type[Rule], ...]:
         DiscardedTransferRule,
         MixedDeviceOperation,
         FactoryWithoutDevice,
+        UnregisteredTensorRule,
+        UnregisteredSubmoduleRule,
+        LateSubmoduleRule,
+        LoadWithoutMapLocation,
+        HostReadRule,
+        GeneratorOnOtherDevice,
+        DeviceObjectMisuse,
+        CpuOnlyArgument,
+        OptimizerStateBeforeMove,
+        DeviceIndexOutOfRange,
+        LostDeviceIndex,
+        DeviceNotForwardedRule,
+        UnguardedCuda,
+        IndexlessCuda,
     ]
     return tuple(sorted(rules, key=lambda rule: rule.code))
 

@@ -2,9 +2,10 @@
 
 ## What it does
 Finds calls of a module that was moved (`model.to(device)`, `model.cuda()`) with an input that certainly stayed elsewhere:
-directly (`model(x)`, `model.forward(x)`, `model.generate(x)`), through a function of the file that runs the
+directly (`model(x)`, `model.forward(x)`, `model.generate(x)`), through a function of the project that runs the
 module on the input, or through a function that cannot be read and is handed both. Loss modules count as models; so do
-inputs of one call that are on different devices (`criterion(model(x), y)` with `y` on the CPU).
+inputs of one call that are on different devices (`criterion(model(x), y)` with `y` on the CPU). An output that is moved to
+the model's own device (`model(x).to(next(model.parameters()).device)`) gives away an input that was forgotten.
 
 ## Why it fails
 `Module.to` moves the module in place, but a tensor made by `torch.tensor`, `from_numpy`, a tokenizer or a `DataLoader` is on the
@@ -29,7 +30,7 @@ or when an explicit transfer to another accelerator is redirected.
 
 ## Known limits
 Only what is certain is reported. A value whose origin is unknown (an argument of a function that the file does not call, the
-result of another file's function) is taken to be in the right place; functions of other files are not read yet.
+result of a library's function) is taken to be in the right place; of other files, only those of the same project are read.
 Modules that move their inputs themselves are recognised when their class is in the file; `DataParallel`,
 `DistributedDataParallel` and models loaded with `device_map=` are never reported.
 """
@@ -37,10 +38,10 @@ Modules that move their inputs themselves are recognised when their class is in 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from torchdev_lint.diagnostics import Applicability
-from torchdev_lint.flow.events import ModelCall
+from torchdev_lint.flow.events import ModelCall, OutputMoved
 from torchdev_lint.flow.lattice import Cpu
 from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Note, Rule
 from torchdev_lint.rules.stories import notes
@@ -55,11 +56,14 @@ class ModelInputOnOtherDevice(Rule):
     code = "TDV001"
     name = "model-input-on-other-device"
     fix_applicability = Applicability.SAFE
-    answers: ClassVar = (ModelCall,)
+    answers: ClassVar = (ModelCall, OutputMoved)
     witness: ClassVar = ("simulated", "cuda")
 
     def check(self, event: Event) -> Iterator[Finding]:
         """Every conflict of a model call is a finding."""
+        if isinstance(event, OutputMoved):
+            yield _of_output(event)
+            return
         assert isinstance(event, ModelCall)
         shown = [
             *notes(event.model, _beside(event), event.model_device),
@@ -67,9 +71,29 @@ class ModelInputOnOtherDevice(Rule):
         ]
         if event.inner is not None:
             shown.append(Note(event.inner, f"`{event.through}` uses the input with the model here"))
-        node = event.place.node if event.transfer is None else event.transfer.node
+        node = _node(event)
+        if node is not event.place.node and event.transfer is None:
+            shown.append(Note(event.place.node, "they meet here"))
         own = [note for note in shown if note.node is not node]
         yield Finding(node, _message(event), tuple(own), _fix(event))
+
+
+def _of_output(event: OutputMoved) -> Finding:
+    text = event.given_text
+    what = f"`{text}`" if len(text) <= 40 and "\n" not in text else "its input"
+    message = f"the output of `{event.model}` is on its device anyway: {what} is what has to be moved there"
+    fix = None
+    if text.isidentifier():
+        edits = (NodeEdit(event.node, "replace", f"{event.model}({text}.to({event.target}))"),)
+        fix = NodeFix(edits, Applicability.UNSAFE, f"Move `{text}` instead")
+    return Finding(event.node, message, fix=fix)
+
+
+def _node(event: ModelCall) -> Any:
+    """Where the fault lies: at what put the input or the module where it is, if that is known, else at the input."""
+    if event.built is not None and event.built.at_fault:
+        return event.built.node
+    return event.place.node if event.transfer is None else event.transfer.node
 
 
 def _message(event: ModelCall) -> str:
@@ -81,9 +105,8 @@ def _message(event: ModelCall) -> str:
     if event.against == "input":
         return f"{what} is on {event.given_device}, but `{event.callee}` gets another input on {event.model_device}"
     if isinstance(event.model, Cpu):
-        return (
-            f"the {kind} `{event.model_name}` is on the CPU, but its input {what} is on {event.given_device}"
-        )
+        never = "is never moved: it " if event.built is not None else ""
+        return f"the {kind} `{event.model_name}` {never}is on the CPU, but its input {what} is on {event.given_device}"
     where = f"the {kind} `{event.model_name}` is on {event.model_device}"
     if event.through not in ("", "forward", "__call__") and event.transfer is None:
         return f"{what} is on {event.given_device}, but {where}: `{event.through}` needs them on one device"
@@ -96,14 +119,19 @@ def _beside(event: ModelCall) -> str:
 
 
 def _fix(event: ModelCall) -> NodeFix | None:
+    if isinstance(event.model, Cpu):
+        if event.built is None or event.built.target is None:
+            return None
+        move = f".to({event.built.target})"
+        return NodeFix(
+            (NodeEdit(event.built.place or event.built.node, "after", move),),
+            Applicability.UNSAFE,
+            f"Move the module with `{move}`",
+            cures_cause=True,
+        )
     target = event.target
     if target is None:
         return None
-    if isinstance(event.model, Cpu):
-        if event.built is None:
-            return None
-        edit = NodeEdit(event.built, "after", f".to({target})")
-        return NodeFix((edit,), Applicability.UNSAFE, f"Move the module with `.to({target})`")
     if event.transfer is not None:
         edit = NodeEdit(event.transfer.node, "replace", f"{event.transfer.receiver}.to({target})")
         return NodeFix((edit,), Applicability.UNSAFE, f"Move to `{target}` instead")

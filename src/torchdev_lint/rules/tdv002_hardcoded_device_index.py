@@ -25,8 +25,9 @@ else the availability idiom, which needs `torch` to be imported.
 ## Known limits
 A literal is not reported where a machine without the device never gets to it: under `torch.cuda.is_available()` (for an index
 above 0, under a test of `device_count()`), under a flag that asks for the accelerator, in a `try` that handles the
-failure, in a function that a decorator skips, or in one that is only called in such places. Comparisons, dictionary
-keys, messages, `choices=` and documentation strings are text, not uses. `device=0` is only read as an index in
+failure, in a function that a decorator, a mark of the module or what runs before the test skips, or in one that is only called in
+such places. Comparisons, dictionary keys, messages, `choices=`, members of an enumeration, words of a command line and
+documentation strings are text, not uses. `device=0` is only read as an index in
 calls of PyTorch's own functions and methods.
 """
 
@@ -55,7 +56,7 @@ class HardcodedDeviceIndex(Rule):
     def check(self, event: Event) -> Iterator[Finding]:
         """Every literal that nothing guards is a finding."""
         assert isinstance(event, DeviceLiteral)
-        if event.guarded:
+        if event.guarded or event.index is None or event.is_out_of_range or event.form == "current":
             return
         device = f"{event.type}:{event.index}"
         message = f"`{device}` is hard-coded: fails on a machine that has no such device"

@@ -52,7 +52,12 @@ class DiscardedTransferRule(Rule):
         text = event.receiver_text
         what = f"`{text}`" if len(text) <= 40 and "\n" not in text else "the tensor"
         fix = None
-        if event.assignable:
+        if event.together is not None:
+            names = event.together.names
+            edit = NodeEdit(event.together.node, "before", f"{names} = ")
+            message = f"Assign the results to `{names}`"
+            fix = NodeFix((edit,), Applicability.UNSAFE, message, cures_cause=True)
+        elif event.assignable:
             edit = NodeEdit(event.node, "before", f"{text} = ")
             message = f"Assign the result to `{text}`"
             fix = NodeFix((edit,), Applicability.UNSAFE, message, cures_cause=True)

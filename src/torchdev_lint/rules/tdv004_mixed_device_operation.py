@@ -49,9 +49,9 @@ class MixedDeviceOperation(Rule):
     witness: ClassVar = ("simulated", "cuda")
 
     def check(self, event: Event) -> Iterator[Finding]:
-        """Certain differences are findings, but for the operands that TDV005 reports at their factory."""
+        """Differences are findings, but for the operands that TDV005 reports where they are made."""
         assert isinstance(event, MixedOperation)
-        if not event.certain or event.factory is not None:
+        if event.made is not None:
             return
         shown = [
             *notes(event.left, "the other operand", event.left_device),

@@ -32,10 +32,11 @@ from typing import TYPE_CHECKING, ClassVar
 from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.flow.events import MixedOperation
 from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Note, Rule
+from torchdev_lint.rules.edits import made_elsewhere
 from torchdev_lint.rules.stories import notes
 
 if TYPE_CHECKING:
-    from torchdev_lint.flow.events import Event
+    from torchdev_lint.flow.events import Event, Made
 
 
 class FactoryWithoutDevice(Rule):
@@ -48,18 +49,29 @@ class FactoryWithoutDevice(Rule):
     witness: ClassVar = ("simulated", "cuda")
 
     def check(self, event: Event) -> Iterator[Finding]:
-        """Certain differences whose operand at fault was made by a factory of the same function are findings."""
+        """Differences whose operand at fault was made by a factory of the same function are findings."""
         assert isinstance(event, MixedOperation)
-        if not event.certain or event.factory is None:
+        if event.made is None:
             return
         other = (
             f"`{event.other}`"
             if event.other and len(event.other) <= 40 and "\n" not in event.other
             else "the other operand"
         )
-        message = f"made on {event.right_device} without `device=`, but meets {other} on {event.left_device}"
+        how = " without `device=`" if event.made.keyword else ""
+        message = f"made on {event.right_device}{how}, but meets {other} on {event.left_device}"
         meets = Note(event.node, "they meet here")
         shown = (*notes(event.left, "the other operand", event.left_device), meets)
-        edit = NodeEdit(event.factory.args[-1], "after", f", device={event.target}")
-        fix = NodeFix((edit,), Applicability.UNSAFE, f"Make it with `device={event.target}`")
-        yield Finding(event.factory, message, shown, fix)
+        yield Finding(event.made.node, message, shown, _fix(event, event.made))
+
+
+def _fix(event: MixedOperation, made: Made) -> NodeFix | None:
+    if made.target is not None:
+        return made_elsewhere(made, made.target)
+    if event.target is None or event.place.container:
+        return None
+    node, move = event.place.value_node, f".to({event.target})"
+    edits: tuple[NodeEdit, ...] = (NodeEdit(node, "after", move),)
+    if event.place.needs_parentheses:
+        edits = (NodeEdit(node, "before", "("), NodeEdit(node, "after", f"){move}"))
+    return NodeFix(edits, Applicability.UNSAFE, f"Move it with `{move}`")

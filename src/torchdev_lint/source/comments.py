@@ -101,6 +101,26 @@ def find_comments(text: str) -> Comments:
     return Comments(tuple(comments), _joined_rows(lines, spans), tuple(logical_ends))
 
 
+def logical_line_end(text: str, start: int) -> int:
+    """The offset behind the line end of the logical line that begins at `start`; the text's end if there is none."""
+    depth = 0
+    position = start
+    while match := _NEXT.search(text, position):
+        position = match.end()
+        kind = match.lastgroup
+        if kind == "newline" and depth == 0:
+            return position
+        if kind == "open":
+            depth += 1
+        elif kind == "close":
+            depth = max(0, depth - 1)
+        elif kind == "quote":
+            prefix = (match.group("prefix") or "").lower()
+            formatted = "f" in prefix or "t" in prefix
+            position = _string_end(text, position, match.group("quote"), formatted=formatted)
+    return len(text)
+
+
 def _string_end(text: str, start: int, quote: str, *, formatted: bool, nesting: int = 0) -> int:
     """The offset behind the string whose body begins at `start`; the line's or text's end if it is open."""
     stops = re.compile(

@@ -13,7 +13,7 @@ from torchdev_lint.source.gitignore import GitIgnore
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SUFFIXES = (".py", ".pyi")
+SUFFIXES = (".py", ".pyi", ".ipynb")
 
 
 class DiscoveryError(Exception):
@@ -57,7 +57,7 @@ def discover(paths: Sequence[str], rules_for: Callable[[str], FileRules]) -> Dis
     """The files to visit, sorted, each once.
 
     A file is taken whatever its name and the patterns (but for `force_exclude`), a directory is walked for
-    Python files. `rules_for` gives the rules that hold in a directory. Symbolic links to directories are
+    Python files and notebooks. `rules_for` gives the rules that hold in a directory. Symbolic links to directories are
     followed only when given. Raises `DiscoveryError` for a path that does not exist.
     """
     walk = _Walk(rules_for)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from codecs import BOM_UTF8, lookup
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
 
-from torchdev_lint.diagnostics import Position
+from torchdev_lint.diagnostics import Diagnostic, Position
 from torchdev_lint.source.lines import LineIndex
 
 _COOKIE = re.compile(rb"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
@@ -56,6 +57,22 @@ class Document:
             return (BOM_UTF8 if self.bom else b"") + text.encode(self.encoding)
         except UnicodeEncodeError as error:
             raise SourceError(f"{error.object[error.start]!r} cannot be written in {self.encoding}") from None
+
+    def analysed(self, text: str, left_out: Collection[int] = ()) -> str:
+        """What is parsed for `text`: the text itself. Only notebooks have cells to leave out."""
+        return text
+
+    def with_text(self, text: str) -> Document:
+        """The file with another text."""
+        return self if text == self.text else replace(self, text=text, _lines=[])
+
+    def placed(self, diagnostic: Diagnostic) -> Diagnostic:
+        """The diagnostic as reports show it: as it is."""
+        return diagnostic
+
+    def describe_row(self, row: int) -> str:
+        """How a message names a row."""
+        return str(row)
 
     @property
     def lines(self) -> LineIndex:

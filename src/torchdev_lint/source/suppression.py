@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from torchdev_lint.diagnostics import Diagnostic
@@ -31,12 +32,19 @@ class Directive:
     codes: tuple[str, ...] | None
     first: int
     last: int
+    span: tuple[int, int] = (0, 0)
+    """Where the directive is in the comment's text."""
+    listed: tuple[int, int] = (0, 0)
+    """Where its codes are in the comment's text."""
 
     def covers(self, diagnostic: Diagnostic) -> bool:
         """Whether the codes include the diagnostic's; says nothing about the rows."""
-        if self.codes is None:
-            return True
-        return any(diagnostic.code.startswith(code.upper()) or diagnostic.name == code for code in self.codes)
+        return self.codes is None or any(stands_for(code, diagnostic) for code in self.codes)
+
+
+def stands_for(code: str, diagnostic: Diagnostic) -> bool:
+    """Whether a code of a comment, a prefix or a rule's name, includes the diagnostic's."""
+    return diagnostic.code.startswith(code.upper()) or diagnostic.name == code
 
 
 class Suppressions:
@@ -67,20 +75,31 @@ class Suppressions:
 
     def suppressing(self, diagnostic: Diagnostic) -> Directive | None:
         """The first comment that silences `diagnostic`, or None."""
+        return next(self.all_suppressing(diagnostic), None)
+
+    def all_suppressing(self, diagnostic: Diagnostic) -> Iterator[Directive]:
+        """Every comment that silences `diagnostic`."""
         if diagnostic.code in NEVER_SUPPRESSED:
-            return None
+            return
         rows = {diagnostic.range.start.row, diagnostic.noqa_row or diagnostic.range.start.row}
         for directive in self.directives:
             anywhere = directive.first == 0
             if (
                 anywhere or any(directive.first <= row <= directive.last for row in rows)
             ) and directive.covers(diagnostic):
-                return directive
-        return None
+                yield directive
 
     def keep(self, diagnostics: list[Diagnostic]) -> list[Diagnostic]:
         """The diagnostics that no comment silences, in their order."""
         return [diagnostic for diagnostic in diagnostics if self.suppressing(diagnostic) is None]
+
+
+def noqa_codes(comment: str) -> int | None:
+    """The offset behind the last code of the `# noqa: ...` in a comment's text; None without one that has codes."""
+    match = None if _FILE_NOQA.search(comment) else _NOQA.search(comment)
+    if match is None or not match["codes"]:
+        return None
+    return match.start("codes") + len(match["codes"].rstrip(", \t"))
 
 
 def _noqa_directives(comment: Comment, found: Comments) -> list[Directive]:
@@ -88,10 +107,12 @@ def _noqa_directives(comment: Comment, found: Comments) -> list[Directive]:
     if match:
         # Beside code flake8 reads neither a file's nor a line's directive out of it.
         at_start = comment.own_line and match.start() == 0
-        return [Directive(comment, _split(match["codes"]), 0, 0)] if at_start else []
+        spans = (match.span(), match.span("codes"))
+        return [Directive(comment, _split(match["codes"]), 0, 0, *spans)] if at_start else []
     match = _NOQA.search(comment.text)
     if match:
-        return [Directive(comment, _split(match["codes"]), *found.rows_with(comment.start.row))]
+        rows = found.rows_with(comment.start.row)
+        return [Directive(comment, _split(match["codes"]), *rows, match.span(), match.span("codes"))]
     return []
 
 
@@ -103,12 +124,13 @@ def _own_directive(comment: Comment, found: Comments) -> tuple[Directive | None,
     codes = _split((match["list"] or "").strip("[]"))
     if not codes:
         return None, f"`# torchdev: {match['kind']}` needs codes, as in `{match['kind']}[TDV001]`"
+    spans = (match.span(), (match.start("list") + 1, match.end("list") - 1))
     if match["kind"].lower() == "file-ignore":
-        return Directive(comment, codes, 0, 0), None
+        return Directive(comment, codes, 0, 0, *spans), None
     rows: tuple[int, int] | None = found.rows_with(comment.start.row)
     if comment.own_line:
         rows = found.logical_line_after(comment.start.row)
-    return (Directive(comment, codes, *rows) if rows else None), None
+    return (Directive(comment, codes, *rows, *spans) if rows else None), None
 
 
 def _split(codes: str | None) -> tuple[str, ...] | None:

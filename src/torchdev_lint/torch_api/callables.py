@@ -11,7 +11,10 @@ STORES_OR_INSPECTS = re.compile(
 )
 """Callees named so need not run the model on the tensor at once, or move things themselves."""
 
-PASS_THROUGH = frozenset(
-    {"tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "tqdm.trange", "rich.progress.track"}
+CONTAINER_CHANGES = frozenset(
+    "append appendleft add extend insert update setdefault pop popleft remove clear put".split()
 )
-"""Iterate over their argument."""
+"""Methods of lists, dicts, sets and queues that change them."""
+
+FUNCTION_FIRST = frozenset({"takewhile", "dropwhile", "filterfalse"})
+"""Functions of `itertools` that take what they iterate over as their second argument."""

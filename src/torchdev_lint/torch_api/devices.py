@@ -11,6 +11,21 @@ import re
 ACCELERATOR_TYPES = frozenset("cuda mps xpu hpu npu mlu ipu xla vulkan mtia musa privateuseone hip".split())
 """Device types other than the host that a device string may name."""
 
+TYPE_FLAGS = frozenset("is_cuda is_cpu is_mps is_xpu is_meta is_hpu is_ipu is_mtia".split())
+"""Attributes of a tensor that tell the type of its device; they are no methods (torch/_C/__init__.pyi)."""
+
+MISSPELT = {
+    "gpu": "cuda",
+    "GPU": "cuda",
+    "Gpu": "cuda",
+    "CUDA": "cuda",
+    "Cuda": "cuda",
+    "CPU": "cpu",
+    "Cpu": "cpu",
+    "MPS": "mps",
+}
+"""What people write for a device's type and PyTorch refuses (c10/core/Device.cpp, `parse_type`), with what they mean."""
+
 DEVICE_STRING = re.compile(r"(?P<type>[a-z]+)(?::(?P<index>\d+))?\Z")
 """The grammar of a device string."""
 

@@ -9,7 +9,7 @@ FACTORIES = frozenset(
     {
         "torch." + name
         for name in (
-            "tensor arange bartlett_window blackman_window complex empty empty_permuted empty_strided eye full "
+            "tensor arange bartlett_window blackman_window empty empty_permuted empty_strided eye full "
             "hamming_window hann_window kaiser_window linspace logspace normal ones rand randint randn randperm range "
             "scalar_tensor sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor "
             "sparse_csr_tensor tril_indices triu_indices zeros fft.fftfreq fft.rfftfreq signal.windows.hann "
@@ -18,6 +18,9 @@ FACTORIES = frozenset(
     }
 )
 """Put their result on `device=`, without it on the default device (the CPU unless the program says otherwise)."""
+
+TAKES_DEVICE = frozenset(name.rpartition(".")[2] for name in FACTORIES) | {"as_tensor", "asarray"}
+"""The last names of the functions that take `device=`."""
 
 TAKES_DATA = frozenset(
     {"torch.tensor", "torch.as_tensor", "torch.asarray", "torch.scalar_tensor", "torch.from_numpy"}
@@ -55,16 +58,8 @@ LIKE = frozenset(
 NEW_METHODS = frozenset("new_zeros new_ones new_empty new_full new_tensor new_empty_strided new".split())
 """Tensor methods that make a tensor on the receiver's device unless `device=` says otherwise."""
 
-DEFAULT_TENSOR_CONSTRUCTORS = frozenset(
-    {
-        "text_to_token_ids",
-        "torchvision.transforms.functional.to_tensor",
-        "torchvision.transforms.functional.pil_to_tensor",
-        "torchvision.io.read_image",
-        "torchvision.io.decode_image",
-    }
-)
-"""Functions outside PyTorch known to return tensors on the CPU, by bare or dotted name; `tensor-constructors` adds to it."""
+DEFAULT_TENSOR_CONSTRUCTORS = frozenset({"text_to_token_ids"})
+"""Functions that people write for themselves and that return tensors on the CPU, by bare name; `tensor-constructors` adds to it."""
 
 RANDOM_SAMPLERS = frozenset({"torch.normal", "torch.bernoulli", "torch.multinomial", "torch.poisson"})
 """Follow a tensor argument if there is one."""

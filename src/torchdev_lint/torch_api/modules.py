@@ -6,14 +6,13 @@ and torch/nn/parallel/distributed.py (`_to_kwargs`).
 
 from __future__ import annotations
 
+from torchdev_lint.torch_api.tensor_methods import ACCELERATOR_METHODS
+
 MODULE_NAMESPACES = (
     "torch.nn.",
-    "torchvision.models.",
     "torch.nn.modules.",
-    "torchvision.ops.",
-    "torchaudio.models.",
 )
-"""Classes (and model builders) below these are modules."""
+"""Classes below these are modules."""
 
 NOT_MODULES = (
     "torch.nn.functional",
@@ -103,6 +102,9 @@ MODEL_METHODS = frozenset(
 )
 """Methods of a module of unknown class taken to compute on its parameters with the tensors they are given."""
 
+MAY_INDEX = frozenset("decode encode score test".split())
+"""Of those, the ones that often take what they compute on and the indices of the parts wanted."""
+
 MODULE_EVIDENCE = frozenset(
     (
         "eval train parameters named_parameters state_dict load_state_dict zero_grad modules named_modules children "
@@ -119,7 +121,7 @@ MODULE_STAYS = frozenset(
 )
 """Module methods that return the module (or nothing) and leave it where it is."""
 
-IN_PLACE_MOVES = frozenset("to cuda cpu xpu ipu mtia to_empty".split())
+IN_PLACE_MOVES = frozenset("to cuda cpu to_empty".split()) | ACCELERATOR_METHODS
 """Module methods that move it in place and return it."""
 
 LOADERS = frozenset({"torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"})

@@ -10,6 +10,12 @@ METADATA_ATTRIBUTES = frozenset(
 )
 """Attributes that are no tensors."""
 
+ACCELERATOR_METHODS = frozenset("xpu ipu mtia npu mlu musa hpu sdaa gcu".split())
+"""Methods that, like `.cuda()`, move to the current device of the type that they are named after.
+
+`xpu`, `ipu` and `mtia` are PyTorch's own; the others are added by vendors' extensions (torch.utils.rename_privateuse1_backend).
+"""
+
 HOST_METHODS = frozenset(
     (
         "item tolist numpy size dim ndimension numel nelement stride storage_offset element_size is_contiguous "
@@ -19,8 +25,28 @@ HOST_METHODS = frozenset(
 )
 """Methods whose result is no tensor (or none that has a device worth knowing)."""
 
+READING_METHODS = frozenset({"numpy", "__array__"})
+"""Methods that give the host's view of the data and need a CPU tensor (torch/csrc/utils/tensor_numpy.cpp)."""
+
+ARRAYS_TOO = frozenset(
+    "min max sum mean std var prod any all argmax argmin argsort sort clip round cumsum dot reshape transpose squeeze flatten ravel "
+    "repeat swapaxes nonzero copy conj".split()
+)
+"""Methods that NumPy's arrays have, too."""
+
+WITHOUT_GRAD = frozenset(
+    (
+        "detach data argmax argmin argsort argwhere nonzero long int short byte bool eq ne lt le gt ge isnan isinf isfinite "
+        "isclose round floor ceil sign searchsorted bincount count_nonzero logical_and logical_or logical_not logical_xor"
+    ).split()
+)
+"""Methods and attributes whose result takes no part in automatic differentiation (integers, or cut off from the graph)."""
+
 IN_PLACE_SAME_RECEIVER = frozenset("requires_grad_ detach_ share_memory_ pin_memory".split())
 """Return the receiver where it is."""
+
+SPLITS = frozenset("split chunk tensor_split hsplit vsplit dsplit split_with_sizes".split())
+"""Return a tuple of tensors with as many dimensions."""
 
 REDUCES_TO_SCALAR = frozenset(
     "sum mean max min prod norm std var median argmax argmin all any nanmean nansum".split()

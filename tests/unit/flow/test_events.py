@@ -163,8 +163,10 @@ def test_forms_of_a_literal(code: str, form: str, events: Events) -> None:
         "print('cuda:0')",
         "'cuda:0'",
         "'''cuda:0'''",
-        "x = torch.zeros(2).to('cuda')",
         "x = torch.zeros(2, device='cpu')",
+        "with torch.autocast('cuda'): pass",
+        "NAME = 'cuda'",
+        "d = torch.device('cuda')",
         "'cuda:0' == str(torch.zeros(2).device)",
         "d = {'cuda:0': 16}",
         "if torch.zeros(2).device in (torch.device('cuda:0'), torch.device('cuda:1')): pass",
@@ -180,3 +182,20 @@ def test_forms_of_a_literal(code: str, form: str, events: Events) -> None:
 )
 def test_no_literal(code: str, events: Events) -> None:
     assert events(code, DeviceLiteral) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "form"),
+    [
+        ("x = torch.zeros(2).to('cuda')", "string"),
+        ("x = torch.zeros(2, device='cuda')", "string"),
+        ("DEVICE = 'cuda'\nx = torch.zeros(2).to(DEVICE)", "string"),
+        ("d = torch.device('cuda')\nx = torch.zeros(2).to(d)", "string"),
+        ("def f(x, device='cuda'): ...", "string"),
+        ("x = torch.zeros(2).cuda()", "cuda-method"),
+        ("x = torch.zeros(2).cuda(non_blocking=True)", "cuda-method"),
+    ],
+)
+def test_literals_of_the_current_device(code: str, form: str, events: Events) -> None:
+    (event,) = events(code, DeviceLiteral)
+    assert (event.form, event.type, event.index, event.guarded) == (form, "cuda", None, False)

@@ -127,7 +127,7 @@ CASES: list[tuple[str, str, dict[str, str]]] = [
             return t
         x = same(torch.zeros(2))
         """,
-        {"x": "?"},
+        {"x": "cuda"},
     ),
     (
         "cached",
@@ -368,7 +368,7 @@ CASES: list[tuple[str, str, dict[str, str]]] = [
                 self.__dict__.update(kw)
         x = torch.zeros(2, device=A(d='cuda:1').d)
         """,
-        {"x": "?"},
+        {"x": "cuda:1"},
     ),
     (
         "__call__",

@@ -24,7 +24,7 @@ CASES: list[tuple[str, str, dict[str, str]]] = [
     ("swap", "x, y = torch.zeros(2), torch.zeros(2).cuda()\nx, y = y, x", {"x": "cuda", "y": "cpu"}),
     ("annotated", "x: torch.Tensor = torch.zeros(2).cuda()", {"x": "cuda"}),
     ("augmented", "x = torch.zeros(2).cuda()\nx *= 2", {"x": "cuda"}),
-    ("augmented list", "x = [torch.zeros(2)]\nx += [torch.zeros(2).cuda()]\ny = x[1]", {"y": "?"}),
+    ("augmented list", "x = [torch.zeros(2)]\nx += [torch.zeros(2).cuda()]\ny = x[1]", {"y": "cuda"}),
     ("item of a list", "x = [torch.zeros(2), 0]\nx[1] = torch.zeros(2).cuda()", {"x": "(cpu, cuda)"}),
     ("item of a dict", "x = {}\nx['a'] = torch.zeros(2).cuda()\ny = x['a']", {"x": "{a: cuda}", "y": "cuda"}),
     ("an item set in a tensor stays", "x = torch.zeros(2)\nx[0] = torch.ones(()).cuda()", {"x": "cpu"}),
@@ -260,7 +260,7 @@ CASES: list[tuple[str, str, dict[str, str]]] = [
         """,
         {"x": "?"},
     ),
-    ("match that captures", "match [torch.zeros(2).cuda()]:\n    case [x]:\n        pass", {"x": "?"}),
+    ("match that captures", "match [torch.zeros(2).cuda()]:\n    case [x]:\n        pass", {"x": "cuda"}),
     # -- scopes
     (
         "global",

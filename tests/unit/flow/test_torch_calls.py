@@ -82,7 +82,7 @@ CASES: list[tuple[str, str, dict[str, str]]] = [
     (
         "keywords from a dict",
         "kw = dict(device='cuda:1', dtype=torch.float64)\nx = torch.zeros(2, **kw)",
-        {"x": "?"},
+        {"x": "cuda:1"},
     ),
     # -- moves
     ("to a string", "x = torch.zeros(2).to('cuda:1')", {"x": "cuda:1"}),

@@ -7,6 +7,7 @@ import pytest
 from torchdev_lint.flow.conditions import Atom
 from torchdev_lint.flow.lattice import CPU, UNKNOWN_DEVICE, Accelerator, Choice, Origin, leaves
 from torchdev_lint.flow.values import (
+    ABSENT,
     MAX_DEPTH,
     NONE,
     UNKNOWN,
@@ -73,7 +74,7 @@ def test_a_value_joined_with_itself(value: Value) -> None:
         (
             Entries((("a", HERE),)),
             Entries((("a", THERE), ("b", NONE))),
-            Entries((("a", Tensor(Choice(FLAG, CPU, CUDA))), ("b", Either(FLAG, UNKNOWN, NONE)))),
+            Entries((("a", Tensor(Choice(FLAG, CPU, CUDA))), ("b", Either(FLAG, ABSENT, NONE)))),
         ),
     ],
 )

@@ -5,6 +5,7 @@ import pytest
 from torchdev_lint.diagnostics import Applicability, Diagnostic, Edit, Fix, Position, Range, Related
 from torchdev_lint.report import concise, full, summary
 from torchdev_lint.report.excerpt import display, excerpt
+from torchdev_lint.report.sources import Sources
 from torchdev_lint.report.style import plain
 from torchdev_lint.source.lines import LineIndex
 
@@ -62,7 +63,9 @@ def test_no_escape_sequence_reaches_the_terminal() -> None:
     hostile = "x \x1b[2J\x9b\x07"
     fix = Fix((Edit(where, "\x1b[2J"),), Applicability.SAFE, "Say \x1b[2J")
     found = [Diagnostic("a\x1b.py", "TDV001", "n", hostile, where, (Related(where, hostile),), fix)]
-    output = plain(full.render(found, (), lambda path: hostile)) + plain(concise.render(found, ()))
+    output = plain(full.render(found, (), Sources({found[0].path: hostile}))) + plain(
+        concise.render(found, ())
+    )
     assert not {
         character for character in output if ord(character) < 0x20 or 0x7F <= ord(character) < 0xA0
     } - {"\n"}
@@ -83,7 +86,7 @@ def test_origins_follow_with_their_own_place_and_source() -> None:
         ),
     )
     sources = {"a.py": "a\n\nc\n", "b.py": "\n" * 11 + "z\n"}
-    assert plain(full.render([found], (), sources.get)).splitlines() == [
+    assert plain(full.render([found], (), Sources(sources))).splitlines() == [
         "TDV001 message",
         "  --> a.py:3:1",
         "   |",
@@ -109,7 +112,7 @@ def test_origins_follow_with_their_own_place_and_source() -> None:
 
 def test_without_source_the_places_are_still_named() -> None:
     found = Diagnostic("a.py", "TDV999", "syntax-error", "cannot be read", place((1, 1), (1, 1)))
-    assert plain(full.render([found], (), lambda path: None)) == "TDV999 cannot be read\n --> a.py:1:1\n\n"
+    assert plain(full.render([found], (), Sources({}))) == "TDV999 cannot be read\n --> a.py:1:1\n\n"
 
 
 @pytest.mark.parametrize(

@@ -1,20 +1,17 @@
 """The `full` and `concise` looks, compared with Ruff's own output for the same diagnostics."""
 
-import json
-import shutil
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
+from notebook_files import code_cell, notebook, prose_cell
+from ruff_reference import RUFF, diagnostics_of, ruff
 
-from torchdev_lint.diagnostics import Applicability, Diagnostic, Edit, Fix, Position, Range
+from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.report import concise, full, statistics, summary
 from torchdev_lint.report import json as json_report
+from torchdev_lint.report.sources import Sources
 from torchdev_lint.report.style import plain
-
-RUFF = shutil.which("ruff", path=str(Path(sys.executable).parent)) or shutil.which("ruff")
+from torchdev_lint.source.notebook import Notebook
 
 pytestmark = pytest.mark.skipif(RUFF is None, reason="Ruff is not installed")
 
@@ -36,42 +33,6 @@ SOURCES = {
 }
 
 
-def ruff(source: str, *flags: str) -> str:
-    command = [
-        str(RUFF),
-        "check",
-        "--isolated",
-        "--no-cache",
-        "--select",
-        "E711,F401,F632",
-        "--stdin-filename",
-        "a.py",
-    ]
-    result = subprocess.run([*command, *flags, "-"], input=source.encode(), capture_output=True, check=False)
-    # Ruff copies carriage returns into its diffs.
-    return result.stdout.decode().replace("\r\n", "\n")
-
-
-def diagnostics_of(source: str) -> list[Diagnostic]:
-    return [_diagnostic(item) for item in json.loads(ruff(source, "--output-format=json"))]
-
-
-def _diagnostic(item: dict[str, Any]) -> Diagnostic:
-    place = Range(_position(item["location"]), _position(item["end_location"]))
-    fix = None
-    if item["fix"]:
-        edits = tuple(
-            Edit(Range(_position(edit["location"]), _position(edit["end_location"])), edit["content"])
-            for edit in item["fix"]["edits"]
-        )
-        fix = Fix(edits, Applicability(item["fix"]["applicability"]), item["fix"]["message"])
-    return Diagnostic("a.py", item["code"], item["name"], item["message"], place, (), fix, item["noqa_row"])
-
-
-def _position(location: dict[str, int]) -> Position:
-    return Position(location["row"], location["column"])
-
-
 @pytest.mark.parametrize("unsafe", [False, True], ids=["safe", "unsafe"])
 @pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES.keys())
 def test_text_is_ruff_s_to_the_letter(source: str, unsafe: bool) -> None:
@@ -80,7 +41,7 @@ def test_text_is_ruff_s_to_the_letter(source: str, unsafe: bool) -> None:
     fixable = {Applicability.SAFE, Applicability.UNSAFE} if unsafe else {Applicability.SAFE}
     flags = ["--unsafe-fixes"] if unsafe else []
     closing = summary.closing_lines(found, 0, unsafe=unsafe)
-    assert plain(full.render(found, fixable, lambda path: source)) + closing == ruff(source, *flags)
+    assert plain(full.render(found, fixable, Sources({"a.py": source}))) + closing == ruff(source, *flags)
     assert plain(concise.render(found, fixable)) + closing == ruff(source, "--output-format=concise", *flags)
     assert statistics.render(found, fixable) + closing == ruff(source, "--statistics", *flags)
 
@@ -98,3 +59,31 @@ def test_json_is_ruff_s_but_for_the_address(
 def test_nothing_found() -> None:
     assert summary.closing_lines([], 0, unsafe=False) == ruff("x = 1\n")
     assert json_report.render([]) == ruff("x = 1\n", "--output-format=json")
+
+
+CELLS = [
+    ["%matplotlib inline\n", "import os"],
+    ["x == None\n", "y == None"],
+    [""],
+    ["%%time\n", "if x:\n", "    a = y == None\n", "\n", "b = 1\n"],
+]
+
+
+@pytest.mark.parametrize("unsafe", [False, True], ids=["safe", "unsafe"])
+def test_notebooks_look_as_in_ruff(unsafe: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = notebook([prose_cell("x"), *(code_cell("".join(cell)) for cell in CELLS)])
+    book = Notebook.from_bytes(text.encode(), "a.ipynb")
+    theirs = ruff(text, "--output-format=json", name="a.ipynb")
+    found = diagnostics_of(text, "a.ipynb")
+    assert len(found) == 4
+    fixable = {Applicability.SAFE, Applicability.UNSAFE} if unsafe else {Applicability.SAFE}
+    flags = ["--unsafe-fixes"] if unsafe else []
+    closing = summary.closing_lines(found, 0, unsafe=unsafe)
+    sources = Sources({}, {"a.ipynb": book})
+    assert plain(full.render(found, fixable, sources)) + closing == ruff(text, *flags, name="a.ipynb")
+    assert plain(concise.render(found, fixable)) + closing == ruff(
+        text, *flags, "--output-format=concise", name="a.ipynb"
+    )
+    lines = ['    "url": null' if line.startswith('    "url": ') else line for line in theirs.split("\n")]
+    assert json_report.render(found) == "\n".join(lines)

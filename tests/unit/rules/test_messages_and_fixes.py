@@ -84,7 +84,7 @@ def test_the_message_names_both_devices_and_where_they_come_from() -> None:
 def test_a_loss_is_called_a_loss() -> None:
     code = "loss = nn.CrossEntropyLoss(weight=torch.ones(2))\nx = torch.zeros(1, 2).cuda()\nloss(x, x)"
     assert (
-        "the loss `loss` is on the CPU"
+        "the loss `loss` is never moved: it is on the CPU"
         in check_source(HEADER + code, "p.py", Config(select=("TDV001",)))[0].message
     )
 

@@ -35,7 +35,7 @@ def visited(*paths: str, by: Rules | None = None) -> list[str]:
 
 def test_walks_for_python_files_in_order(tree: Callable[..., None]) -> None:
     tree("b.py", "a.pyi", "c.txt", "d.ipynb", "pkg/z.py", "pkg/a.py", "pkg.py", "Makefile")
-    assert visited() == ["a.pyi", "b.py", "pkg.py", "pkg/a.py", "pkg/z.py"]
+    assert visited() == ["a.pyi", "b.py", "d.ipynb", "pkg.py", "pkg/a.py", "pkg/z.py"]
 
 
 def test_takes_given_files_whatever_their_name_and_each_once(tree: Callable[..., None]) -> None:

@@ -124,6 +124,7 @@ def install(devices: int = 2, accelerator: str = "cuda", *, self_test: bool = Tr
                 f"the self-test failed on torch {torch.__version__}: " + "; ".join(failures)
             )
     host.initialised_in = None  # by the self-test, not by the program
+    host.seen = None
 
 
 def uninstall() -> None:

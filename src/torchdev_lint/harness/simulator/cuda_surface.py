@@ -55,13 +55,12 @@ def install(patches: Patches) -> None:
         return
     cuda = torch.cuda
     replace = _Replacer(patches, cuda)
-    count = machine.machine().count
     replace("_lazy_init", lambda: machine.machine().touch())
     replace("init", lambda: machine.machine().touch())
-    replace("is_available", lambda: True)
+    replace("is_available", lambda: machine.machine().count > 0)
     replace("_is_compiled", lambda: True)
     replace("is_initialized", lambda: machine.machine().initialised_in is not None)
-    replace("device_count", lambda: count)
+    replace("device_count", lambda: machine.machine().count)
     replace("is_bf16_supported", lambda *args, **kwargs: True)
     replace("is_tf32_supported", lambda *args, **kwargs: True)
     replace("current_device", _initialised(lambda: machine.machine().current))

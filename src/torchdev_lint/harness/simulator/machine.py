@@ -30,17 +30,38 @@ FLOAT64_ON_MPS = (
 
 @dataclass
 class Machine:
-    """`count` accelerators of one `type`, `cuda` or `mps`."""
+    """`installed` accelerators of one `type`, `cuda` or `mps`."""
 
     type: str
-    count: int
+    installed: int
     devices: tuple[torch.device, ...] = ()
     initialised_in: int | None = None
+    seen: int | None = None
+    """How many there were when one was first used."""
     """The process that first used an accelerator: CUDA cannot be used in a fork of it."""
     _thread: threading.local = field(default_factory=threading.local)
 
     def __post_init__(self) -> None:
-        self.devices = tuple(torch.device(self.type, index) for index in range(self.count))
+        self.devices = tuple(torch.device(self.type, index) for index in range(self.installed))
+
+    @property
+    def count(self) -> int:
+        """How many accelerators the program can see: CUDA reads CUDA_VISIBLE_DEVICES when it is first used.
+
+        The backend hides the real devices by an empty list, which is not the program's own.
+        """
+        if self.seen is not None:
+            return self.seen
+        listed = os.environ.get("CUDA_VISIBLE_DEVICES", "") if self.type == "cuda" else ""
+        if not listed:
+            return self.installed
+        visible = 0
+        for name in listed.split(","):
+            # an index that is no device's ends the list (CUDA C++ Programming Guide, environment variables)
+            if not (name.strip().isdigit() and int(name) < self.installed):
+                break
+            visible += 1
+        return visible
 
     @property
     def current(self) -> int:
@@ -57,6 +78,9 @@ class Machine:
         """
         process = os.getpid()
         if self.initialised_in is None:
+            if self.count == 0:
+                raise_device_error("No CUDA GPUs are available")
+            self.seen = self.count
             self.initialised_in = process
         elif self.initialised_in != process and self.type == "cuda":
             raise_device_error(
@@ -115,6 +139,8 @@ def resolve(spec: object) -> torch.device:
 
     Raises what PyTorch raises for a device that this machine lacks.
     """
+    if isinstance(spec, bool):
+        raise_device_error("cuda(): argument 'device' (position 1) must be torch.device, not bool", TypeError)
     if type(spec) is int:
         device = torch.device(machine().type, spec)
     elif isinstance(spec, torch.device):

@@ -38,7 +38,7 @@ def install(patches: Patches) -> None:
         if machine.active() and "-c" in command:
             host = machine.machine()
             code = command.index("-c") + 1
-            command[code] = _INSTALL.format(count=host.count, type=host.type) + command[code]
+            command[code] = _INSTALL.format(count=host.installed, type=host.type) + command[code]
         return command
 
     # A forked process inherits the patches; a spawned one imports the program's modules, after what stands here.

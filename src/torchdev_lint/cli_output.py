@@ -1,0 +1,125 @@
+"""Where the findings of `check` go, and in which format."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TextIO
+
+from torchdev_lint import __version__
+from torchdev_lint.cli_options import Options
+from torchdev_lint.config import Config, ConfigError
+from torchdev_lint.diagnostics import Applicability, Diagnostic
+from torchdev_lint.engine.run import RunResult
+from torchdev_lint.report import statistics, summary
+from torchdev_lint.report.formats import TEXT, render, render_text
+from torchdev_lint.report.sources import Sources
+from torchdev_lint.report.style import write
+
+if TYPE_CHECKING:
+    from torchdev_lint.report.context import RuleText
+
+
+def prepare_output(options: Options) -> None:
+    """Make sure that `--output-file` can be written, before anything is changed. Raises `ConfigError`."""
+    if options.output_file is None:
+        return
+    try:
+        os.makedirs(os.path.dirname(options.output_file) or ".", exist_ok=True)
+        with open(options.output_file, "a", encoding="utf-8"):
+            pass
+    except OSError as error:
+        raise ConfigError(
+            f"--output-file: {options.output_file}: cannot be written: {error.strerror}"
+        ) from None
+
+
+def applicable(config: Config) -> frozenset[Applicability]:
+    """The fixes that `--fix` applies."""
+    if config.unsafe_fixes:
+        return frozenset({Applicability.SAFE, Applicability.UNSAFE})
+    return frozenset({Applicability.SAFE})
+
+
+def print_findings(result: RunResult, options: Options, config: Config) -> None:
+    """Write what a run found, to where `options` say. Raises `ConfigError`."""
+    with _stream(options) as stream:
+        if options.statistics:
+            _print_statistics(result, options, config, stream)
+        elif config.output_format in TEXT:
+            fixable, sources = applicable(config), Sources(result.sources, result.notebooks)
+            pieces = render_text(config.output_format, result.diagnostics, fixable, sources)
+            write(pieces, stream, colour=coloured(options, stream))
+            _close(result, options, config, stream)
+        else:
+            stream.write(_for_programs(result, config))
+
+
+def _for_programs(result: RunResult, config: Config) -> str:
+    from torchdev_lint.report.context import Context
+
+    context = Context(
+        Sources(result.sources, result.notebooks),
+        os.getcwd(),
+        __version__,
+        _rule_texts(result.diagnostics),
+        applicable(config),
+    )
+    return render(config.output_format, result.diagnostics, context)
+
+
+def _rule_texts(diagnostics: list[Diagnostic]) -> dict[str, RuleText]:
+    from torchdev_lint.report.context import RuleText
+    from torchdev_lint.rules.registry import rule_by_code
+
+    texts = {}
+    for code in {one.code for one in diagnostics}:
+        rule = rule_by_code(code)
+        if rule is not None:
+            texts[code] = RuleText(code, rule.name, rule.summary(), rule.documentation(), rule.default)
+    return texts
+
+
+def _print_statistics(result: RunResult, options: Options, config: Config, stream: TextIO) -> None:
+    if config.output_format == "json":
+        stream.write(statistics.render_json(result.diagnostics, applicable(config)) + "\n")
+        return
+    if config.output_format not in ("full", "concise"):
+        raise ConfigError(
+            f"--statistics: there are none as {config.output_format!r}; use full, concise or json"
+        )
+    stream.write(statistics.render(result.diagnostics, applicable(config)))
+    _close(result, options, config, stream)
+
+
+def _close(result: RunResult, options: Options, config: Config, stream: TextIO) -> None:
+    # "All checks passed!" would be a lie about files that could not be checked.
+    if options.quiet or not (result.diagnostics or not result.errors):
+        return
+    if options.show_fixes and result.counts:
+        stream.write(summary.fixed_lines((file.path, file.counts) for file in result.files))
+    fixed = sum(result.counts.values())
+    stream.write(summary.closing_lines(result.diagnostics, fixed, unsafe=config.unsafe_fixes))
+
+
+@contextmanager
+def _stream(options: Options) -> Iterator[TextIO]:
+    if options.output_file is None:
+        # With `--fix -` the fixed source is the output.
+        yield sys.stderr if options.reads_stdin and options.fix else sys.stdout
+        return
+    with open(options.output_file, "w", encoding="utf-8", errors="backslashreplace", newline="") as file:
+        yield file
+
+
+def coloured(options: Options, stream: object) -> bool:
+    """Whether to colour: as the flag says, else as NO_COLOR and FORCE_COLOR say, else on a terminal."""
+    if options.color != "auto":
+        return options.color == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return bool(getattr(stream, "isatty", bool)()) and os.environ.get("TERM") != "dumb"

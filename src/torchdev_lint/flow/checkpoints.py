@@ -1,0 +1,298 @@
+"""Loading checkpoints: is `map_location` given, and may the file hold tensors of an accelerator?
+
+What a file holds cannot be read in the program that loads it. It counts as a checkpoint when the program treats it as one:
+it is given to `load_state_dict`, has a checkpoint's keys, is called a checkpoint, model or weights. Data sets, caches and
+whatever else programs keep in `.pt` files are silent, and so is what the same function saved before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import libcst as cst
+
+from torchdev_lint.flow import conflicts, device_values, forwarding, literals
+from torchdev_lint.flow.callsites import CallSite
+from torchdev_lint.flow.frame import Analysis, Frame
+from torchdev_lint.flow.placement_events import CheckpointLoad
+from torchdev_lint.flow.trees import walk
+from torchdev_lint.flow.values import NONE, Literal, Value
+from torchdev_lint.torch_api import checkpoints as api
+from torchdev_lint.torch_api.modules import MODULE_EVIDENCE
+
+
+def note(frame: Frame, path: str, site: CallSite) -> None:
+    """A checkpoint, or something else, is loaded by the function `path`."""
+    if not isinstance(site.node, cst.Call) or site.has_star() or not site.arguments:
+        return
+    given = site.get(api.LOADERS[path], "map_location")
+    if given is not None and not (isinstance(given.value, Literal) and given.value == NONE):
+        frame.analysis.located[id(site.node)] = device_values.as_device(given.value)
+        return
+    if given is not None and not _is_none(given.node.value):
+        return  # a name that happens to hold None here: the caller may give another
+    if frame.analysis.muted:
+        return
+    if path in api.ALWAYS_WEIGHTS and _published_by_pytorch(frame, site.arguments[0].value):
+        return
+    if given is None and forwarding.note_load(frame, site):
+        return
+    use = _use(frame, site)
+    if _in_a_test(frame) or use.saved_here or not (path in api.ALWAYS_WEIGHTS or use.is_checkpoint()):
+        return
+    event = CheckpointLoad(
+        node=site.node,
+        function=site.callee,
+        target=_target(frame, use, path in api.ALWAYS_WEIGHTS),
+        keyword=None if given is None else given.node.value,
+        guarded=literals.is_guarded(frame, "cuda", 0),
+        inlined=frame.caller is not None,
+    )
+    frame.analysis.loads.setdefault(id(site.node), []).append(event)
+
+
+def settle(analysis: Analysis) -> Iterator[CheckpointLoad]:
+    """One event for each load that some way reaches without a guard."""
+    for events in analysis.loads.values():
+        called = [event for event in events if event.inlined]
+        if all(event.guarded for event in called or events):
+            continue
+        yield next((event for event in events if not event.inlined), events[0])
+
+
+def _is_none(node: cst.BaseExpression) -> bool:
+    return isinstance(node, cst.Name) and node.value == "None"
+
+
+def _published_by_pytorch(frame: Frame, value: Value) -> bool:
+    """Whether the weights come from PyTorch's own server, as far as the file names any."""
+    if isinstance(value, Literal):
+        return str(value.value).startswith(api.SAVED_ON_HOST)
+    named = [
+        str(node.raw_value)
+        for node in walk(frame.analysis.module)
+        if isinstance(node, cst.SimpleString) and api.WEIGHTS_URL.match(str(node.raw_value))
+    ]
+    return bool(named) and all(url.startswith(api.SAVED_ON_HOST) for url in named)
+
+
+def _in_a_test(frame: Frame) -> bool:
+    """Whether a test loads it: what a test loads, it saved itself, on the machine where it runs."""
+    if any(
+        isinstance(node, (cst.FunctionDef, cst.ClassDef)) and node.name.value.startswith(("test_", "Test"))
+        for node in frame.analysis.module.body
+    ):
+        return True
+    current: Frame | None = frame
+    while current is not None:
+        function = current.function
+        if function is not None:
+            if function.name.startswith("test_"):
+                return True
+            if function.owner is not None and "Test" in function.owner.name:
+                return True
+        current = current.caller
+    return False
+
+
+# -- what the program does with what it loads
+
+
+@dataclass(slots=True)
+class _Use:
+    """What the function that loads a file says about it."""
+
+    names: list[str] = field(default_factory=list)
+    """What the result is bound to, the file (last component first), the function: in this order of weight."""
+    into_state_dict: bool = False
+    as_module: bool = False
+    saved_here: bool = False
+    in_dataset: bool = False
+
+    def is_checkpoint(self) -> bool:
+        """Whether it is the state of a model, or a model."""
+        if self.into_state_dict or self.as_module:
+            return True
+        if self.in_dataset:
+            return False
+        if any(api.DATA_NAME.search(name) for name in self.names[:3]):
+            return False
+        return any(api.CHECKPOINT_NAME.search(name) for name in self.names)
+
+
+_NOT_TELLING = frozenset(
+    "self cls args opt opts cfg config conf hparams params os path join str Path osp torch load".split()
+)
+
+
+def _use(frame: Frame, site: CallSite) -> _Use:
+    scope: cst.CSTNode = frame.analysis.module if frame.function is None else frame.function.node
+    use = _Use(
+        saved_here=any(isinstance(n, cst.Name) and n.value == "best_model_path" for n in walk(site.node))
+    )
+    path = site.arguments[0].node.value
+    path_text = frame.analysis.text(path)
+    targets = _read_scope(frame, scope, site.node, path_text, use)
+    use.names = [*targets, *_words(path)]
+    if frame.function is not None:
+        use.names.append(frame.function.name)
+        owner = frame.function.owner
+        use.in_dataset = frame.function.name in ("__getitem__", "collate", "collate_fn") or (
+            owner is not None and ("Data" in owner.name or owner.find("__getitem__") is not None)
+        )
+    return use
+
+
+def _words(path: cst.BaseExpression) -> list[str]:
+    """The names and strings in an expression for a file, the last first."""
+    words: list[str] = []
+    for node in walk(path):
+        match node:
+            case cst.Name(value=word) if word not in _NOT_TELLING:
+                words.append(word)
+            case cst.SimpleString():
+                words.append(str(node.raw_value))
+            case cst.FormattedStringText(value=word):
+                words.append(word)
+            case _:
+                pass
+    return words[::-1]
+
+
+def _read_scope(
+    frame: Frame, scope: cst.CSTNode, call: cst.BaseExpression, path: str, use: _Use
+) -> list[str]:
+    """The names that the loaded thing is bound to; what the scope does with them goes into `use`."""
+    nodes = list(_own(scope))
+    # a notebook is opened again another day and run from the middle
+    apart = frame.analysis.options.in_cells and isinstance(scope, cst.Module)
+    targets: list[str] = []
+    met = False
+    for node in nodes:
+        if node is call:
+            met = True
+        match node:
+            case cst.Assign(value=value) if any(part is call for part in walk(value)):
+                if _takes_whole(value, call):
+                    targets += _bound([target.target for target in node.targets])
+            case cst.Call(func=function, args=arguments):
+                text = conflicts.dotted(function) or (
+                    function.attr.value if isinstance(function, cst.Attribute) else ""
+                )
+                name = text.rpartition(".")[2]
+                if not met and not apart and api.SAVES.search(name):
+                    use.saved_here = use.saved_here or any(
+                        frame.analysis.text(argument.value) == path for argument in arguments
+                    )
+                if api.TAKES_WEIGHTS.search(name) and any(
+                    part is call for argument in arguments for part in walk(argument.value)
+                ):
+                    use.into_state_dict = True
+            case cst.Attribute(value=value, attr=cst.Name(value="state_dict")) if value is call:
+                use.as_module = True
+            case cst.Subscript(value=value, slice=keys) if value is call and _weight_key(keys):
+                use.into_state_dict = True
+            case _:
+                pass
+    for node in nodes:
+        _read_use(node, set(targets), use)
+    return targets
+
+
+def _own(scope: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The nodes of a scope; for a module, without those of its functions and classes."""
+    if not isinstance(scope, cst.Module):
+        yield from walk(scope)
+        return
+    stack: list[cst.CSTNode] = [*reversed(scope.body)]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, (cst.FunctionDef, cst.ClassDef)):
+            continue
+        yield node
+        stack += [*reversed(node.children)]
+
+
+def _takes_whole(value: cst.CSTNode, call: cst.CSTNode) -> bool:
+    """Whether the value is the loaded thing or a part of it, not the result of something else given it."""
+    current: cst.CSTNode = value
+    while current is not call:
+        match current:
+            case cst.Subscript(value=inner) | cst.Attribute(value=inner) | cst.Await(expression=inner):
+                current = inner
+            case cst.Call(
+                func=cst.Attribute(value=inner, attr=cst.Name(value="get" | "pop" | "to" | "cpu" | "eval"))
+            ):
+                current = inner
+            case cst.IfExp(body=body, orelse=orelse):
+                current = body if any(part is call for part in walk(body)) else orelse
+            case _:
+                return False
+    return True
+
+
+def _bound(targets: Sequence[cst.BaseExpression]) -> list[str]:
+    names: list[str] = []
+    for target in targets:
+        match target:
+            case cst.Tuple(elements=elements) | cst.List(elements=elements):
+                names += _bound([element.value for element in elements])
+            case _:
+                name = conflicts.dotted(target)
+                if name is not None:
+                    names.append(name)
+    return names
+
+
+def _read_use(node: cst.CSTNode, targets: set[str], use: _Use) -> None:
+    match node:
+        case cst.Call(func=function, args=arguments):
+            if isinstance(function, cst.Attribute):
+                receiver = conflicts.dotted(function.value)
+                if receiver in targets and function.attr.value in MODULE_EVIDENCE:
+                    use.as_module = True
+                if receiver in targets and function.attr.value in ("get", "pop") and arguments:
+                    first = arguments[0].value
+                    if isinstance(first, cst.SimpleString) and api.WEIGHT_KEYS.search(str(first.raw_value)):
+                        use.into_state_dict = True
+                name = function.attr.value
+            else:
+                name = conflicts.dotted(function) or ""
+            if api.TAKES_WEIGHTS.search(name) and any(
+                conflicts.dotted(part) in targets for argument in arguments for part in walk(argument.value)
+            ):
+                use.into_state_dict = True
+        case cst.Subscript(value=value, slice=keys) if conflicts.dotted(value) in targets and _weight_key(
+            keys
+        ):
+            use.into_state_dict = True
+        case cst.Comparison(
+            left=cst.SimpleString() as key,
+            comparisons=[cst.ComparisonTarget(operator=cst.In(), comparator=held)],
+        ) if conflicts.dotted(held) in targets and api.WEIGHT_KEYS.search(str(key.raw_value)):
+            use.into_state_dict = True
+        case _:
+            pass
+
+
+def _weight_key(keys: Sequence[cst.SubscriptElement]) -> bool:
+    match keys:
+        case [cst.SubscriptElement(slice=cst.Index(value=cst.SimpleString() as key))]:
+            return api.WEIGHT_KEYS.search(str(key.raw_value)) is not None
+        case _:
+            return False
+
+
+# -- where to load it
+
+
+def _target(frame: Frame, use: _Use, weights: bool) -> str | None:
+    """What `map_location` should say: a name that holds a device; else the CPU, from where `load_state_dict` copies."""
+    named = device_values.named_device(frame)
+    if named is not None:
+        return named
+    if use.as_module or not (weights or use.into_state_dict):
+        torch = device_values.torch_name(frame)
+        return None if torch is None else f'"cuda" if {torch}.cuda.is_available() else "cpu"'
+    return '"cpu"'

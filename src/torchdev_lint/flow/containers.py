@@ -1,0 +1,308 @@
+"""Lists, tuples, dicts and strings: their identity, their methods and operators.
+
+A list or dict is changed in place through whatever name it is known by. Each one that the program writes down gets a *cell*, an
+identity under which the heap keeps what it has become (`environment.refreshed` brings a value up to date).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import libcst as cst
+
+from torchdev_lint.flow.callsites import CallSite
+from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.iteration import iterate
+from torchdev_lint.flow.patterns import change
+from torchdev_lint.flow.values import (
+    NONE,
+    UNKNOWN,
+    Either,
+    Entries,
+    Items,
+    Literal,
+    Many,
+    Object,
+    Tensor,
+    Truth,
+    Value,
+    element_of,
+    join,
+    join_all,
+    present,
+)
+
+MAX_ITEMS = 32
+"""Lists with more items than this are known by what their items have in common."""
+
+
+def with_cell(frame: Frame, node: cst.CSTNode, value: Items | Many | Entries) -> Items | Many | Entries:
+    """The container with an identity of its own, made now by `node`."""
+    key = ("cell", id(node), frame.uid, frame.salt, frame.round)
+    frame.env.heap.pop(key, None)
+    return replace(value, cell=key)
+
+
+def forget_contents(frame: Frame, receiver: Items | Many | Entries, node: cst.CSTNode | None) -> None:
+    """Nothing is known any more of what the container holds."""
+    unknown = Entries((), UNKNOWN, open=True) if isinstance(receiver, Entries) else Many(UNKNOWN)
+    change(frame, receiver, unknown, node)
+
+
+def forget_order(frame: Frame, receiver: Value, node: cst.CSTNode) -> None:
+    """The container is shuffled."""
+    if isinstance(receiver, (Items, Many)):
+        change(frame, receiver, Many(element_of(receiver)), node)
+
+
+def sequence(items: list[Value], *, fixed: bool = True) -> Items | Many:
+    """A list of these items; without `fixed`, there may be more or fewer of each."""
+    return Items(tuple(items)) if fixed and len(items) <= MAX_ITEMS else Many(join_all(items))
+
+
+def extended(receiver: Items | Many, other: Value, frame: Frame) -> Items | Many:
+    """`receiver + other`."""
+    if isinstance(receiver, Items) and isinstance(other, Items):
+        return sequence([*receiver.items, *other.items])
+    added = iterate(frame, other)
+    if receiver == Items(()):
+        return Many(added)
+    if other == Items(()):
+        return receiver
+    return Many(join(None, element_of(receiver), added))
+
+
+def call_container_method(frame: Frame, receiver: Value, name: str, site: CallSite) -> Value:
+    """The effect and result of a method of a list, tuple, dict or string."""
+    match receiver:
+        case Items() | Many():
+            return _list_method(frame, receiver, name, site)
+        case Entries():
+            return _dict_method(frame, receiver, name, site)
+        case Literal(value=str(text)):
+            return _string_method(text, name, site)
+        case _:
+            return UNKNOWN
+
+
+def _list_method(frame: Frame, receiver: Items | Many, name: str, site: CallSite) -> Value:
+    given = [argument.value for argument in site.positional()]
+    first = given[0] if given else UNKNOWN
+
+    def becomes(changed: Items | Many) -> Value:
+        change(frame, receiver, changed, site.receiver)
+        return NONE
+
+    match receiver, name:
+        case Items(items), "append":
+            return becomes(sequence([*items, first]))
+        case _, "append" | "add" | "put" | "put_nowait":
+            return becomes(Many(_with(receiver, first)))
+        case Items(items), "appendleft":
+            return becomes(sequence([first, *items]))
+        case _, "appendleft":
+            return becomes(Many(_with(receiver, first)))
+        case _, "extend" | "update" | "extendleft":
+            return becomes(extended(receiver, first, frame))
+        case _, "insert" if len(given) > 1:
+            return becomes(Many(_with(receiver, given[1])))
+        case Items(items), "pop":
+            index = given[0].value if given and isinstance(given[0], Literal) else None if given else -1
+            if isinstance(index, int) and -len(items) <= index < len(items):
+                left = list(items)
+                popped = left.pop(index)
+                becomes(sequence(left))
+                return popped
+            becomes(Many(element_of(receiver)))
+            return element_of(receiver)
+        case Items(items), "popleft" if items:
+            becomes(sequence(list(items[1:])))
+            return items[0]
+        case _, "pop" | "popleft" | "get" | "get_nowait" | "__next__" | "next":
+            return element_of(receiver)
+        case _, "clear":
+            return becomes(Items(()))
+        case Items(items), "reverse":
+            return becomes(sequence(list(items[::-1])))
+        case _, "remove" | "discard" | "sort" | "rotate" | "reverse":
+            return becomes(Many(element_of(receiver)))
+        case _, "copy":
+            return replace(receiver, cell=None)
+        case _, "union" | "intersection" | "difference":
+            return (
+                Many(element_of(receiver))
+                if not given
+                else extended(Many(element_of(receiver)), first, frame)
+            )
+        case _:
+            return UNKNOWN
+
+
+def _with(receiver: Items | Many, value: Value) -> Value:
+    held = element_of(receiver)
+    if receiver in (Items(()), Many(UNKNOWN)):
+        return value
+    return join(None, held, value)
+
+
+def _dict_method(frame: Frame, receiver: Entries, name: str, site: CallSite) -> Value:
+    given = [argument.value for argument in site.positional()]
+    key = given[0].value if given and isinstance(given[0], Literal) else None
+    match name:
+        case "items":
+            if not receiver.open:
+                return Items(
+                    tuple(Items((Literal(held), present(value))) for held, value in receiver.entries)
+                )
+            return Many(Items((UNKNOWN, join_all(receiver.values()))))
+        case "values":
+            return Many(join_all(receiver.values())) if receiver.open else Items(tuple(receiver.values()))
+        case "keys":
+            return (
+                Many(UNKNOWN)
+                if receiver.open
+                else Items(tuple(Literal(held) for held, _ in receiver.entries))
+            )
+        case "get" | "pop" if given:
+            found = item(receiver, given[0])
+            absent = given[1] if len(given) > 1 else NONE
+            if isinstance(given[0], Literal) and not receiver.open and key not in dict(receiver.entries):
+                return absent
+            if name == "pop" and isinstance(given[0], Literal):
+                kept = tuple((held, value) for held, value in receiver.entries if held != key)
+                change(frame, receiver, replace(receiver, entries=kept), site.receiver)
+            return found
+        case "setdefault" if given:
+            value = given[1] if len(given) > 1 else NONE
+            if isinstance(given[0], Literal):
+                if key in dict(receiver.entries):
+                    return receiver.get(key)
+                if not receiver.open:
+                    change(frame, receiver, receiver.updated(key, value), site.receiver)
+                    return value
+                return UNKNOWN
+            change(frame, receiver, receiver.opened(value), site.receiver)
+            return join_all([*receiver.values(), value])
+        case "update":
+            change(frame, receiver, updated_from(receiver, site), site.receiver)
+            return NONE
+        case "popitem":
+            return Items((UNKNOWN, join_all(receiver.values())))
+        case "clear":
+            change(frame, receiver, Entries(()), site.receiver)
+            return NONE
+        case "copy":
+            return replace(receiver, cell=None)
+        case _:
+            return UNKNOWN
+
+
+def updated_from(receiver: Entries, site: CallSite) -> Entries:
+    """A dict after `update(...)` with the arguments of a call, or made by `dict(...)` of them."""
+    changed = receiver
+    for argument in site.arguments:
+        name = argument.keyword
+        changed = merged(changed, argument.value) if name is None else changed.updated(name, argument.value)
+    return changed
+
+
+def merged(left: Entries, right: Value) -> Entries:
+    """`{**left, **right}`; `right` may also be pairs of keys and values."""
+    match right:
+        case Entries(entries=entries):
+            for key, value in entries:
+                left = left.updated(key, value)
+            if not right.open:
+                return left
+            return _any_key(left, right.default)
+        case Items(items=items):
+            for pair in items:
+                match pair:
+                    case Items(items=(Literal(value=key), value)):
+                        left = left.updated(key, value)
+                    case Items(items=(_, value)):
+                        left = _any_key(left, value)
+                    case _:
+                        left = _any_key(left, UNKNOWN)
+            return left
+        case Many(element=Items(items=(_, value))):
+            return _any_key(left, value)
+        case _:
+            return _any_key(left, UNKNOWN)
+
+
+def _any_key(left: Entries, value: Value) -> Entries:
+    """The dict after `value` was stored under a key that is not known: it may have replaced any."""
+    replaced = tuple((key, join(None, held, value)) for key, held in left.entries)
+    return replace(left, entries=replaced).opened(value)
+
+
+def item(container: Entries, key: Value) -> Value:
+    """`container[key]`; a key that is not known may be any of those that there are."""
+    if isinstance(key, Literal):
+        return present(container.get(key.value))
+    return join_all(container.values())
+
+
+def _string_method(text: str, name: str, site: CallSite) -> Value:
+    match name:
+        case "format":
+            return _format(text, site)
+        case "lower":
+            return Literal(text.lower())
+        case "upper":
+            return Literal(text.upper())
+        case "strip":
+            return Literal(text.strip())
+        case "split" if not site.arguments:
+            return Items(tuple(Literal(word) for word in text.split()))
+        case _:
+            return UNKNOWN
+
+
+def _format(text: str, site: CallSite) -> Value:
+    if site.has_star() or not all(isinstance(argument.value, Literal) for argument in site.arguments):
+        return UNKNOWN
+    positional = [a.value.value for a in site.arguments if a.keyword is None and isinstance(a.value, Literal)]
+    named = {
+        a.keyword: a.value.value
+        for a in site.arguments
+        if a.keyword is not None and isinstance(a.value, Literal)
+    }
+    try:
+        return Literal(text.format(*positional, **named))
+    except (IndexError, KeyError, ValueError, AttributeError, TypeError):
+        return UNKNOWN
+
+
+def binary_operation(frame: Frame, node: cst.BinaryOperation, left: Value, right: Value) -> Value | None:
+    """`a + b`, `a * n` of lists and `a | b` of dicts; None when it is none of them."""
+    match node.operator, left, right:
+        case cst.Add(), Items() | Many(), Items() | Many():
+            return extended(replace(left, cell=None), right, frame)
+        case cst.Multiply(), Items(items), Literal(value=int(count)) if len(items) * count <= MAX_ITEMS:
+            return Items(items * count)
+        case cst.Multiply(), Literal(value=int(count)), Items(items) if len(items) * count <= MAX_ITEMS:
+            return Items(items * count)
+        case (cst.Multiply(), (Items() | Many()) as times, _) if not _is_tensor_like(right):
+            return Many(element_of(times))
+        case (cst.Multiply(), _, (Items() | Many()) as times) if not _is_tensor_like(left):
+            return Many(element_of(times))
+        case cst.BitOr(), Entries(), Entries():
+            return merged(replace(left, cell=None), right)
+        case _:
+            return None
+
+
+def _is_tensor_like(value: Value) -> bool:
+    return isinstance(value, (Tensor, Either, Object, Truth))
+
+
+def sliced(value: Items | Many, bounds: list[Value | None]) -> Value:
+    """`value[lower:upper:step]`."""
+    numbers = [bound.value if isinstance(bound, Literal) else bound for bound in bounds]
+    if isinstance(value, Items) and all(number is None or isinstance(number, int) for number in numbers):
+        lower, upper, step = (number if isinstance(number, int) else None for number in numbers)
+        if step != 0:
+            return Items(value.items[lower:upper:step])
+    return Many(element_of(value))

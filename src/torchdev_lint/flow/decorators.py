@@ -1,0 +1,41 @@
+"""Decorators that the file defines: the function that is called is the one they return."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import libcst as cst
+
+from torchdev_lint.flow.calls import call_value
+from torchdev_lint.flow.callsites import Argument, CallSite
+from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.values import Class, Function, Object, Partial, Value
+from torchdev_lint.torch_api.libraries import SIGNATURE_KEEPING_DECORATORS
+
+
+def decorated(frame: Frame, node: cst.FunctionDef, function: Function) -> Value:
+    """The function as it is known after its decorators ran.
+
+    Those that keep the signature stay names on the function (see `functions.can_follow`); those of the file are called. Where one
+    of them cannot be followed, the function stays as it is, with all its decorators.
+    """
+    own: list[tuple[cst.Decorator, Value]] = []
+    for decorator, name in zip(node.decorators, function.decorators, strict=True):
+        if name in SIGNATURE_KEEPING_DECORATORS:
+            continue
+        with frame.quietly():
+            value = frame.evaluate(decorator.decorator)
+        if not isinstance(value, (Function, Class, Partial)):
+            return function
+        own.append((decorator, value))
+    if not own:
+        return function
+    kept = tuple(name for name in function.decorators if name in SIGNATURE_KEEPING_DECORATORS)
+    result: Value = replace(function, decorators=kept)
+    for decorator, value in reversed(own):
+        site = CallSite(decorator.decorator, (Argument(result, cst.Arg(cst.Name("_"))),))
+        result = call_value(frame, value, site)
+        callable_object = isinstance(result, Object) and frame.state(result).model is not None
+        if not (isinstance(result, (Function, Class, Partial)) or callable_object):
+            return function
+    return result

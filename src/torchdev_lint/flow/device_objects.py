@@ -1,0 +1,290 @@
+"""Devices taken for what they are not: objects compared with strings, names that PyTorch does not know, `get_device()` of a CPU tensor.
+
+Only what certainly is a `torch.device` counts as one: a value that may be a string may be compared with a string.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from torchdev_lint.flow import literals
+from torchdev_lint.flow.callsites import Argument, CallSite
+from torchdev_lint.flow.conditions import Atom
+from torchdev_lint.flow.conflicts import dotted
+from torchdev_lint.flow.events import DeviceMisuse
+from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.lattice import Cpu, Symbol, leaves
+from torchdev_lint.flow.trees import walk
+from torchdev_lint.flow.values import (
+    DeviceType,
+    DeviceValue,
+    Either,
+    Items,
+    Literal,
+    Object,
+    Tensor,
+    Value,
+)
+from torchdev_lint.torch_api import devices as api
+
+
+def is_device_object(frame: Frame, value: Value) -> bool:
+    """Whether the value is a `torch.device` for certain."""
+    match value:
+        case DeviceValue(is_object=is_object):
+            return is_object
+        case Either(_, then, otherwise):
+            return is_device_object(frame, then) and is_device_object(frame, otherwise)
+        case Object(key=key):
+            fact = Atom("opaque", ("isinstance", key, ("torch.device",)))
+            return fact in frame.env.path or _is_annotated(frame, value)
+        case _:
+            return False
+
+
+def _is_annotated(frame: Frame, value: Object) -> bool:
+    """Whether the value is a parameter annotated with `torch.device` and nothing else but None."""
+    if value.key[0] != "parameter":
+        return False
+    owner: Frame | None = frame
+    while owner is not None and (owner.function is None or id(owner.function.node) != value.key[1]):
+        owner = owner.parent
+    if owner is None or owner.function is None or not isinstance(owner.function.node, cst.FunctionDef):
+        return False
+    parameters = owner.function.node.params
+    for parameter in (*parameters.posonly_params, *parameters.params, *parameters.kwonly_params):
+        if parameter.name.value == value.key[2] and parameter.annotation is not None:
+            if isinstance(parameter.default, (cst.SimpleString, cst.Integer)):
+                return False
+            text = frame.analysis.text(parameter.annotation.annotation).replace(" ", "").strip("\"'")
+            return text in _ANNOTATIONS
+    return False
+
+
+_ANNOTATIONS = frozenset(
+    {
+        "torch.device",
+        "Optional[torch.device]",
+        "torch.device|None",
+        "None|torch.device",
+        "Union[torch.device,None]",
+    }
+)
+
+
+def check_comparison(
+    frame: Frame, node: cst.Comparison, left: Value, operator: cst.BaseCompOp, right: Value
+) -> None:
+    """`device == "cpu"`, `device in ("cpu", "cuda")`, `"cuda" in device`."""
+    right_node = node.comparisons[0].comparator
+    if isinstance(operator, (cst.In, cst.NotIn)):
+        if is_device_object(frame, left):
+            strings = [_string(item) for item in right.items] if isinstance(right, Items) else []
+            if strings and None not in strings and isinstance(right_node, (cst.Tuple, cst.List, cst.Set)):
+                plain = all(text is not None and ":" not in text for text in strings)
+                _compared(
+                    frame, node, node.left, right_node, plain=plain, always=isinstance(operator, cst.NotIn)
+                )
+        elif is_device_object(frame, right) and isinstance(left, Literal) and isinstance(left.value, str):
+            _as_text(frame, right_node, node)
+        return
+    if not isinstance(operator, (cst.Equal, cst.NotEqual)):
+        return
+    always = isinstance(operator, cst.NotEqual)
+    for device, device_node, other, other_node in (
+        (left, node.left, right, right_node),
+        (right, right_node, left, node.left),
+    ):
+        text = _string(other)
+        if text is not None and api.parse(text) is None and isinstance(device, Object):
+            continue  # `"pinned"`: the annotation does not tell all that may be given
+        if is_device_object(frame, device) and (text is not None or _is_string(other, other_node)):
+            _compared(
+                frame,
+                node,
+                device_node,
+                other_node,
+                plain=text is not None and ":" not in text,
+                always=always,
+            )
+
+
+def _may_be_type(node: cst.SimpleString) -> bool:
+    return str(node.evaluated_value).partition(":")[0] in api.ACCELERATOR_TYPES | {"cpu", "meta"} | set(
+        api.MISSPELT
+    )
+
+
+def _string(value: Value) -> str | None:
+    return value.value if isinstance(value, Literal) and isinstance(value.value, str) else None
+
+
+def _is_string(value: Value, node: cst.BaseExpression) -> bool:
+    """Whether a value whose text is not known is a string: a device's type, `str(...)`, an f-string."""
+    return isinstance(value, DeviceType) or _is_text_of(node)
+
+
+def _is_text_of(node: cst.BaseExpression) -> bool:
+    match node:
+        case cst.Call(func=cst.Name(value="str")) | cst.FormattedString():
+            return True
+        case _:
+            return False
+
+
+def _compared(
+    frame: Frame,
+    node: cst.Comparison,
+    device_node: cst.BaseExpression,
+    other_node: cst.BaseExpression,
+    *,
+    plain: bool,
+    always: bool,
+) -> None:
+    if _handles_both(frame, node, device_node) or _is_assigned(frame, device_node):
+        return
+    text = frame.analysis.text(device_node)
+    if plain and isinstance(other_node, cst.SimpleString) and not _may_be_type(other_node):
+        return  # a word of the program's own (`"pinned"`, `"auto"`): the annotation does not tell all
+    of_type = plain or (not _is_text_of(other_node) and _names_a_type(other_node))
+    replacement = _of_type(frame, device_node) if of_type else f"str({text})"
+    frame.analysis.publish(
+        ("device-comparison", id(node)),
+        DeviceMisuse(
+            node,
+            "comparison",
+            text,
+            frame.analysis.text(other_node),
+            replaced=device_node,
+            replacement=replacement,
+            always=always,
+        ),
+    )
+
+
+def _names_a_type(node: cst.BaseExpression) -> bool:
+    return isinstance(node, cst.Attribute) and node.attr.value == "type"
+
+
+def _of_type(frame: Frame, node: cst.BaseExpression) -> str:
+    """`device.type` for the device that `node` gives."""
+    text = frame.analysis.text(node)
+    return (
+        f"{text}.type"
+        if isinstance(node, (cst.Name, cst.Attribute, cst.Call, cst.Subscript))
+        else f"({text}).type"
+    )
+
+
+def _is_assigned(frame: Frame, device: cst.BaseExpression) -> bool:
+    """Whether the program assigns to this `x.device` of what was taken for a tensor: then `x` is none."""
+    if not isinstance(device, cst.Attribute):
+        return False
+    with frame.quietly():
+        if not isinstance(frame.evaluate(device.value), Tensor):
+            return False
+    name = dotted(device)
+    root: cst.CSTNode = frame.analysis.module if frame.function is None else frame.function.node
+    return name is not None and any(
+        isinstance(part, cst.AssignTarget) and dotted(part.target) == name for part in walk(root)
+    )
+
+
+def _handles_both(frame: Frame, node: cst.Comparison, device: cst.BaseExpression) -> bool:
+    """Whether another operand of the same `or` asks the same thing in another way: the program expects both kinds."""
+    name = dotted(device)
+    if name is None:
+        return False
+    root: cst.CSTNode = frame.analysis.module if frame.function is None else frame.function.node
+    for outer in walk(root):
+        if isinstance(outer, cst.BooleanOperation) and node in (outer.left, outer.right):
+            for part in walk(outer):
+                asks = isinstance(part, (cst.Comparison, cst.Call)) and part is not node
+                if asks and any(dotted(inner) == name for inner in walk(part) if inner is not device):
+                    return True
+    return False
+
+
+def check_method(frame: Frame, receiver: Value, name: str, site: CallSite) -> None:
+    """`x.is_cuda()` and `device.startswith("cuda")`."""
+    if not isinstance(site.node, cst.Call) or site.receiver is None:
+        return
+    if name in api.TYPE_FLAGS and isinstance(receiver, Tensor) and not (receiver.batch or receiver.mapping):
+        text = frame.analysis.text(site.node.func)
+        frame.analysis.publish(
+            ("called-flag", id(site.node)),
+            DeviceMisuse(site.node, "call", text, replaced=site.node, replacement=text),
+        )
+    elif name in _STRING_METHODS and is_device_object(frame, receiver):
+        _as_text(frame, site.receiver, site.node)
+
+
+_STRING_METHODS = frozenset("startswith endswith split lower upper find partition replace strip".split())
+
+
+def _as_text(frame: Frame, device_node: cst.BaseExpression, node: cst.BaseExpression) -> None:
+    text = frame.analysis.text(device_node)
+    frame.analysis.publish(
+        ("device-text", id(node)),
+        DeviceMisuse(
+            node,
+            "text",
+            text,
+            replaced=device_node,
+            replacement=f"str({text})",
+        ),
+    )
+
+
+def check_name(frame: Frame, argument: Argument) -> None:
+    """A string given as a device: `gpu` is no type of PyTorch's, and types are written in small letters."""
+    node = argument.node.value
+    literal = node.left if isinstance(node, cst.BinaryOperation) else node
+    if isinstance(literal, cst.FormattedString) and literal.parts:
+        first = literal.parts[0]
+        given = first.value if isinstance(first, cst.FormattedStringText) else ""
+    elif isinstance(literal, cst.SimpleString):
+        given = str(literal.raw_value)
+    else:
+        return
+    kind, colon, _ = given.partition(":")
+    meant = api.MISSPELT.get(kind)
+    if meant is None:
+        return
+    old = frame.analysis.text(literal)
+    frame.analysis.publish(
+        ("device-name", id(literal)),
+        DeviceMisuse(
+            literal,
+            "name",
+            kind,
+            replaced=literal,
+            replacement=old.replace(kind + colon, meant + colon, 1),
+        ),
+    )
+
+
+def check_index(frame: Frame, argument: Argument) -> None:
+    """`get_device()` as a device: a tensor on the CPU gives -1."""
+    value, node = argument.value, argument.node.value
+    if not (isinstance(value, DeviceValue) and value.is_index and isinstance(node, cst.Call)):
+        return
+    if not (isinstance(node.func, cst.Attribute) and node.func.attr.value == "get_device"):
+        return
+    found = list(leaves(value.device))
+    on_host = all(isinstance(leaf, Cpu) for leaf in found)
+    anywhere = all(isinstance(leaf, Symbol) for leaf in found) and frame.caller is None
+    if not (on_host or anywhere) or literals.is_guarded(frame, "cuda", 0):
+        return  # nothing is known of the tensor, or it cannot be on the CPU here
+    text = frame.analysis.text(node.func.value)
+    frame.analysis.publish(
+        ("negative-index", id(node)),
+        DeviceMisuse(
+            node,
+            "negative-index",
+            frame.analysis.text(node),
+            text,
+            replaced=node,
+            replacement=f"{text}.device",
+        ),
+    )

@@ -1,0 +1,424 @@
+"""Which parameters of a function are tensors, and of which of them the function may be handed an accelerator's.
+
+A parameter counts as a tensor only on evidence: its annotation, or what the body does with it that only tensors allow,
+before the name is given another value. In places where the CPU is right (datasets, collate functions, transforms,
+plots, conversions, tests) nothing is concluded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchdev_lint.flow.conditions import Key
+from torchdev_lint.flow.frame import BUILTINS, Frame
+from torchdev_lint.flow.trees import walk
+from torchdev_lint.flow.values import Api, Class, Function
+from torchdev_lint.torch_api import factories, functions, modules, tensor_methods
+from torchdev_lint.torch_api.tensor_surface import TENSOR_NAMES
+
+if TYPE_CHECKING:
+    from torchdev_lint.flow.classes import ClassModel
+
+_HOST_FUNCTION = re.compile(
+    r"(?i)(?:^|_)(?:collate\w*|transforms?|augment\w*|preprocess\w*|convert\w*|plot\w*|draw\w*|show|visuali[sz]e\w*|imshow|save\w*|"
+    r"export\w*|test|tests|setup|load\w*|tokeni[sz]e\w*|read\w*|write\w*|print\w*|report\w*|dump\w*|to_numpy|worker\w*)(?:_|$)"
+)
+"""Functions, by name, that work on the host."""
+
+_HOST_CLASS = re.compile(
+    r"(?:Dataset|DataModule|Collat\w+|Transforms?|Augment\w*|Tokenizer\w*|Plotter|Visuali[sz]er|TestCase|Tests?|Reader|Writer)$"
+)
+_HOST_BASE = re.compile(rf"{_HOST_CLASS.pattern}|^(?:Batch|Random|Distributed|Weighted\w*)?Sampler$|Loader$")
+"""Classes, by their name or that of a base, whose methods work on the host."""
+
+TESTING = frozenset({"pytest", "unittest"})
+"""Libraries that only tests import. What a test's helpers are given is in the test: on the device that it names, or on none."""
+
+_ANNOTATION = re.compile(
+    r"(?:\b|\.)(?:Tensor|FloatTensor|LongTensor|BoolTensor|IntTensor|DoubleTensor|HalfTensor|ByteTensor|TensorType)\b"
+)
+_OTHER_ANNOTATION = re.compile(
+    r"ndarray|np\.|numpy|ArrayLike|Array\b|[Ll]ist\b|[Dd]ict\b|[Tt]uple\b|Sequence|Iterable|Mapping|Iterator|Callable|\bint\b|\bfloat\b|\bstr\b|Any\b"
+)
+
+_ONLY_TENSORS = (
+    frozenset(
+        (
+            "unsqueeze unsqueeze_ permute contiguous detach detach_ expand expand_as masked_fill type_as view_as view index_select "
+            "repeat_interleave log_softmax softmax sigmoid size dim numel long new_zeros new_ones new_full new_empty new_tensor "
+            "narrow chunk bmm baddbmm matmul unbind unfold topk addmm is_cuda requires_grad grad_fn logsumexp masked_select "
+            "element_size is_contiguous scatter_add gather is_sparse is_floating_point is_leaf tril triu cumsum_ bernoulli "
+            "retain_grad multinomial to_dense coalesce relu tanh float_power norm_ log1p expm1 rsqrt erf lgamma digamma "
+            "unsafe_chunk tensor_split nanmean index_add index_copy index_fill scatter movedim squeeze_ transpose_"
+        ).split()
+    )
+    | {name for name in TENSOR_NAMES if name.endswith("_")}
+) - frozenset("requires_grad_ share_memory_ apply_ map_ set_ get_ index_ data_ptr".split())
+"""Attributes and methods that neither NumPy's arrays nor modules nor numbers have."""
+
+_MODULES_TOO = frozenset(
+    "shape device dtype mean sum T reshape transpose flatten squeeze clone ndim float half bool int double max min abs exp log pow "
+    "sqrt argmax argmin cumsum clamp round repeat cpu cuda to t add sub mul div std var norm prod any all sort split".split()
+)
+"""Attributes and methods of tensors that other things have too: evidence in `forward`, where inputs are tensors as a rule."""
+
+_MODULE_METHODS = frozenset(modules.MODULE_EVIDENCE) - {"half", "requires_grad_", "apply"}
+_ARRAY_ONLY = frozenset("append extend items keys values astype tolist_ iloc loc columns setdefault".split())
+
+
+def works_on_host(function: Function) -> bool:
+    """Whether the function belongs to what runs on the CPU whatever device the model is on."""
+    if _HOST_FUNCTION.search(function.name) or function.name in ("__getitem__", "__len__"):
+        return True
+    if any(
+        decorator in ("fixture", "parametrize", "property", "cached_property")
+        for decorator in function.decorators
+    ):
+        return True
+    owner = function.owner
+    if owner is None:
+        return False
+    if function.name == "__call__" and not owner.is_module and not _speaks_of_tensors(function):
+        return True  # transforms, collate functions, metrics
+    if _HOST_CLASS.search(owner.name):
+        return True
+    bases = [base.path.rpartition(".")[2] for base in owner.bases if isinstance(base, Api)]
+    bases += [base.model.name for base in owner.bases if isinstance(base, Class)]
+    return any(_HOST_BASE.search(name) for name in bases)
+
+
+def _speaks_of_tensors(function: Function) -> bool:
+    """Whether a parameter is annotated as a tensor."""
+    text = cst.Module([]).code_for_node(function.node.params)
+    return _ANNOTATION.search(text) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a parameter is: a tensor, or a tuple (`count` of them) or list (`many`) of tensors; `optional`: or None."""
+
+    optional: bool = False
+    count: int = 0
+    many: bool = False
+
+
+_LIST_OF_TENSORS = re.compile(r"(?:typing\.)?(?:[Ll]ist|Sequence|Iterable)\[(?:torch\.)?Tensor\]")
+_TUPLE_OF_TENSORS = re.compile(r"(?:typing\.)?[Tt]uple\[((?:torch\.)?Tensor(?:, (?:torch\.)?Tensor)*)\]")
+_SEQUENCE = re.compile(r"(?:typing\.)?(?:[Ll]ist|[Tt]uple|Sequence)\b(?!.*Tensor)")
+
+
+def sequence_parameters(frame: Frame, function: Function) -> Iterator[str]:
+    """The parameters that are lists or tuples of something else than tensors, by their annotation."""
+    for parameter in (*function.node.params.params, *function.node.params.kwonly_params):
+        if parameter.annotation is not None:
+            text = frame.analysis.text(parameter.annotation.annotation).strip("\"'")
+            if _SEQUENCE.match(text):
+                yield parameter.name.value
+
+
+def tensor_parameters(frame: Frame, function: Function) -> dict[str, Evidence]:
+    """The parameters taken for tensors.
+
+    `frame` resolves the names that the body uses.
+    """
+    node = function.node
+    if not isinstance(node, cst.FunctionDef):
+        return {}
+    owner = function.owner
+    in_forward = owner is not None and (
+        (owner.is_module and function.name in ("forward", "__call__"))
+        or any(isinstance(base, Api) and base.path == "torch.autograd.Function" for base in owner.bases)
+    )
+    candidates: dict[str, tuple[bool, bool]] = {}
+    found: dict[str, Evidence] = {}
+    parameters = (*node.params.posonly_params, *node.params.params, *node.params.kwonly_params)
+    for index, parameter in enumerate(parameters):
+        name = parameter.name.value
+        if (
+            index == 0
+            and function.owner is not None
+            and ("staticmethod" not in function.decorators or _is_autograd_function(function.owner))
+        ):
+            continue  # `self`; in an autograd function the context
+        optional = isinstance(parameter.default, cst.Name) and parameter.default.value == "None"
+        if parameter.annotation is not None:
+            text = frame.analysis.text(parameter.annotation.annotation)
+            optional = optional or "None" in text or "Optional" in text
+            if _ANNOTATION.search(text) and not _OTHER_ANNOTATION.search(text):
+                found[name] = Evidence(optional)
+                continue
+            grouped = _TUPLE_OF_TENSORS.search(text)
+            if grouped is not None and "..." not in text:
+                found[name] = Evidence(optional, count=grouped[1].count("Tensor"))
+                continue
+            if _LIST_OF_TENSORS.search(text):
+                found[name] = Evidence(optional, many=True)
+                continue
+            if text.strip("\"'") not in ("Optional", "None"):
+                continue
+        if parameter.default is not None and not optional:
+            continue
+        if name in ("grad", "grad_output"):
+            found[name] = Evidence(optional)  # what hooks and `backward` are given
+            continue
+        candidates[name] = (optional, in_forward)
+    if candidates:
+        for name in _evidenced(frame, function, candidates):
+            found[name] = Evidence(candidates[name][0])
+    return found
+
+
+def _is_autograd_function(owner: ClassModel) -> bool:
+    return "torch.autograd.Function" in owner.imported_bases()
+
+
+def is_number_parameter(frame: Frame, key: Key) -> bool:
+    """Whether the parameter of this key is a number: annotated as one, or one by default."""
+    current: Frame | None = frame
+    while current is not None and (current.function is None or id(current.function.node) != key[1]):
+        current = current.parent
+    if current is None or current.function is None:
+        return False
+    parameters = current.function.node.params
+    for parameter in (*parameters.posonly_params, *parameters.params, *parameters.kwonly_params):
+        if parameter.name.value == key[2]:
+            if isinstance(parameter.default, (cst.Integer, cst.Float, cst.UnaryOperation)):
+                return True
+            if parameter.annotation is None:
+                return False
+            text = frame.analysis.text(parameter.annotation.annotation).strip("\"'")
+            return set(re.split(r"\W+", text)) <= _NUMBERS
+    return False
+
+
+_NUMBERS = frozenset({"", "int", "float", "bool", "None", "Optional", "Union", "typing"})
+
+
+def _evidenced(frame: Frame, function: Function, candidates: dict[str, tuple[bool, bool]]) -> set[str]:
+    """The candidates that the body treats as tensors before they are given another value."""
+    shown: set[str] = set()
+    attributes: dict[str, set[str]] = {}
+    refuted: set[str] = set()
+    rebound: set[str] = set()
+    for kind, name in _uses(frame, function, set(candidates)):
+        if name in rebound or name not in candidates:
+            continue
+        if kind == "rebound":
+            rebound.add(name)
+        elif kind == "no":
+            refuted.add(name)
+        elif kind == "strong" or (kind == "weak" and candidates[name][1]):
+            shown.add(name)
+        elif kind in ("shape", "device"):
+            attributes.setdefault(name, set()).add(kind)
+            if attributes[name] == {"shape", "device"}:
+                shown.add(name)
+    return shown - refuted
+
+
+def _uses(frame: Frame, function: Function, names: set[str]) -> Iterator[tuple[str, str]]:
+    """(`strong` | `weak` | `no` | `rebound`, parameter) in the order in which the body says so."""
+    for statement in function.node.body.body:
+        yield from _of_statement(frame, statement, names, defaulting=frozenset())
+
+
+def _of_statement(
+    frame: Frame, node: cst.CSTNode, names: set[str], *, defaulting: frozenset[str]
+) -> Iterator[tuple[str, str]]:
+    match node:
+        case cst.If(test=test, body=body, orelse=orelse):
+            yield from _of_expression(frame, test, names)
+            absent = _tested_for_none(test)
+            for line in body.body:
+                yield from _of_statement(frame, line, names, defaulting=defaulting | absent)
+            if orelse is not None:
+                yield from _of_statement(frame, orelse, names, defaulting=defaulting)
+        case cst.Assign(targets=targets, value=value):
+            yield from _of_expression(frame, value, names)
+            for target in targets:
+                yield from _rebinding(target.target, names - defaulting)
+        case cst.AnnAssign(target=target, value=value):
+            if value is not None:
+                yield from _of_expression(frame, value, names)
+            yield from _rebinding(target, names - defaulting)
+        case cst.For(target=target, iter=iterable):
+            yield from _of_expression(frame, iterable, names)
+            yield from _rebinding(target, names)
+            for line in node.body.body:
+                yield from _of_statement(frame, line, names, defaulting=defaulting)
+        case cst.FunctionDef() | cst.ClassDef() | cst.Lambda():
+            return
+        case cst.SimpleStatementLine(body=lines) | cst.IndentedBlock(body=lines):
+            for line in lines:
+                yield from _of_statement(frame, line, names, defaulting=defaulting)
+        case cst.With() | cst.While() | cst.Try() | cst.Else() | cst.Finally():
+            for child in node.children:
+                yield from _of_statement(frame, child, names, defaulting=defaulting)
+        case _:
+            yield from _of_expression(frame, node, names)
+
+
+def _tested_for_none(test: cst.BaseExpression) -> frozenset[str]:
+    match test:
+        case cst.Comparison(
+            left=cst.Name(value=name),
+            comparisons=[cst.ComparisonTarget(operator=cst.Is(), comparator=cst.Name(value="None"))],
+        ):
+            return frozenset({name})
+        case cst.UnaryOperation(operator=cst.Not(), expression=cst.Name(value=name)):
+            return frozenset({name})
+        case _:
+            return frozenset()
+
+
+def _rebinding(target: cst.CSTNode, names: set[str]) -> Iterator[tuple[str, str]]:
+    match target:
+        case cst.Name(value=name) if name in names:
+            yield "rebound", name
+        case cst.Tuple(elements=elements) | cst.List(elements=elements):
+            for element in elements:
+                yield from _rebinding(element.value, names)
+        case _:
+            pass
+
+
+def _of_expression(frame: Frame, root: cst.CSTNode, names: set[str]) -> Iterator[tuple[str, str]]:
+    for node in walk(root):
+        match node:
+            case cst.Attribute(value=cst.Name(value=name), attr=cst.Name(value=attribute)) if name in names:
+                if attribute in _ONLY_TENSORS:
+                    yield "strong", name
+                elif attribute in _MODULE_METHODS or attribute in _ARRAY_ONLY or attribute == "numpy":
+                    yield "no", name
+                elif attribute in _MODULES_TOO:
+                    yield "weak", name
+                    if attribute in ("shape", "device"):
+                        yield attribute, name
+            case cst.Subscript(
+                value=cst.Name(value=name),
+                slice=[cst.SubscriptElement(slice=cst.Index(value=cst.SimpleString()))],
+            ) if name in names:
+                yield "no", name  # a mapping, or a record
+            case cst.Call():
+                yield from _of_call(frame, node, names)
+            case cst.BinaryOperation(left=left, right=right):
+                for operand in (left, right):
+                    if isinstance(operand, cst.Name) and operand.value in names:
+                        yield "weak", operand.value
+            case _:
+                pass
+
+
+def _of_call(frame: Frame, node: cst.Call, names: set[str]) -> Iterator[tuple[str, str]]:
+    match node.func:
+        case cst.Name(value=name) if name in names:
+            yield "no", name
+            return
+        case cst.Name(value="isinstance"):
+            tested = frame.analysis.text(node.args[-1].value)
+            if not _ANNOTATION.search(tested):
+                for name in _given_names(node, names):
+                    yield "no", name  # of several kinds: the body says which of them it is where
+            return
+        case cst.Name(value=name) if name in BUILTINS:
+            return
+        case cst.Attribute(value=cst.Name(value=receiver), attr=cst.Name(value=method)) if receiver in names:
+            if any(
+                argument.keyword is not None and argument.keyword.value in ("dim", "keepdim")
+                for argument in node.args
+            ) and (method in TENSOR_NAMES):
+                yield "strong", receiver
+        case _:
+            pass
+    path = resolved_path(frame, node.func)
+    if path is None:
+        for name in _given_names(node, names):
+            yield "weak", name
+        return
+    if path.startswith(("numpy.", "PIL.", "cv2.")) or path in (
+        "torch.tensor",
+        "torch.from_numpy",
+        "torch.Tensor",
+    ):
+        for name in _given_names(node, names):
+            yield "no", name
+    elif path in factories.FACTORIES:
+        dtype = next(
+            (a.value for a in node.args if a.keyword is not None and a.keyword.value == "dtype"), None
+        )
+        match dtype:
+            case cst.Attribute(value=cst.Name(value=name), attr=cst.Name(value="dtype")) if name in names:
+                yield "strong", name
+            case _:
+                pass
+    elif takes_tensors(path):
+        name = path.rpartition(".")[2]
+        for index, argument in enumerate(node.args):
+            lists = isinstance(argument.value, (cst.List, cst.Tuple))
+            if lists and name not in _OF_LISTS:
+                continue
+            if argument.keyword is None and (index == 0 or name in tensor_methods.OPERAND_METHODS):
+                for given in _names_in(argument, names):
+                    yield "strong", given
+
+
+_OF_LISTS = frozenset(
+    "cat concat stack hstack vstack dstack block_diag cartesian_prod meshgrid broadcast_tensors".split()
+)
+
+
+def takes_tensors(path: str) -> bool:
+    """Whether the function of this path is given tensors in its positional arguments."""
+    if not path.startswith(functions.OPERATION_NAMESPACES):
+        return False
+    name = path.removeprefix("torch.nn.functional.").removeprefix("torch.")
+    if path.startswith("torch.nn.functional."):
+        return name not in ("has_torch_function",)
+    if name.partition(".")[0] in ("linalg", "fft", "special"):
+        return "freq" not in name
+    if path in factories.LIKE:
+        return True
+    return "." not in name and name[:1].islower() and name in _TENSOR_FUNCTIONS
+
+
+_TENSOR_FUNCTIONS = (
+    TENSOR_NAMES
+    | tensor_methods.OPERAND_METHODS
+    | frozenset(
+        "cat stack einsum conv1d conv2d conv3d layer_norm batch_norm cdist where bincount embedding hstack vstack".split()
+    )
+) - functions.NO_COMMON_DEVICE
+
+
+def resolved_path(frame: Frame, node: cst.BaseExpression) -> str | None:
+    """The dotted path of an imported name, by the names visible where the function is defined."""
+    parts: list[str] = []
+    while isinstance(node, cst.Attribute):
+        parts.append(node.attr.value)
+        node = node.value
+    if not isinstance(node, cst.Name):
+        return None
+    value = frame.lookup(node.value)
+    return ".".join([value.path, *reversed(parts)]) if isinstance(value, Api) else None
+
+
+def _given_names(node: cst.Call, names: set[str]) -> Iterator[str]:
+    for argument in node.args:
+        yield from _names_in(argument, names)
+
+
+def _names_in(argument: cst.Arg, names: set[str]) -> Iterator[str]:
+    match argument.value:
+        case cst.Name(value=name) if name in names and not argument.star:
+            yield name
+        case cst.Tuple(elements=elements) | cst.List(elements=elements):
+            for element in elements:
+                if isinstance(element.value, cst.Name) and element.value.value in names:
+                    yield element.value.value
+        case _:
+            pass

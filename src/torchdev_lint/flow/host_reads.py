@@ -1,0 +1,185 @@
+"""Reads on the host: `.numpy()`, and tensors given to numpy and to what is built on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import libcst as cst
+
+from torchdev_lint.flow.callsites import CallSite
+from torchdev_lint.flow.conflicts import Operand, Report, called, dotted, place_of, report_at, transfer_of
+from torchdev_lint.flow.events import HostRead, Place
+from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.lattice import Conflict, Cpu, Leaf, Level, Symbol, conflict
+from torchdev_lint.flow.tensors import frame_moved, tensor_device
+from torchdev_lint.flow.trees import walk
+from torchdev_lint.flow.values import Either, Items, Literal, Many, Object, Tensor, Value
+from torchdev_lint.torch_api import tensor_methods
+
+
+def check_method(frame: Frame, receiver: Value, name: str, site: CallSite) -> None:
+    """`receiver.numpy()`: publish a `HostRead` when the receiver is on an accelerator."""
+    forced = site.keyword("force") or (site.get(0, "force") if name == "numpy" else None)
+    if forced is not None and not (isinstance(forced.value, Literal) and forced.value.value is False):
+        return
+    if site.receiver is None or not _is_tensor(frame, receiver):
+        return
+    operand = Operand(receiver, tensor_device(frame, receiver) or Cpu(), site.receiver)
+    found = conflict(Cpu(), operand.device, frame.env.path)
+    if found is not None and found.level != Level.NO:
+        # only tensors have the method: bringing the receiver over here is right for every caller
+        report = Report(place_of(frame, site.receiver, receiver), frame, operand.device)
+        _publish(frame, site.node, f".{name}()", report, found)
+
+
+def check_arguments(frame: Frame, site: CallSite, *, in_lists_only: bool = False) -> None:
+    """A call that reads its arguments: a `HostRead` for each that is on an accelerator.
+
+    `in_lists_only`: a tensor by itself is not read, what stands in a list or tuple is.
+    """
+    for argument in site.arguments:
+        if argument.star == "**":
+            continue
+        for value, node in _given(argument.value, argument.node):
+            if _is_guess(value) or not _is_tensor(frame, value):
+                continue
+            alone = isinstance(value, (Tensor, Either, Object)) and node is argument.node
+            if in_lists_only and alone and not argument.star:
+                continue
+            device = tensor_device(frame, value)
+            found = None if device is None else conflict(Cpu(), device, frame.env.path)
+            if device is None or found is None or found.level == Level.NO:
+                continue
+            report = report_at(frame, Operand(value, device, node), found)
+            if report is not None:
+                _publish(frame, site.node, _reader(site), report, found)
+
+
+def _reader(site: CallSite) -> str:
+    """What a message calls the function that reads: `np.isnan`, `.fit_transform`."""
+    function = site.node.func if isinstance(site.node, cst.Call) else None
+    text = dotted(function)
+    return (
+        text
+        if text is not None
+        else f".{function.attr.value}"
+        if isinstance(function, cst.Attribute)
+        else "it"
+    )
+
+
+def _given(value: Value, node: cst.Arg) -> Iterator[tuple[Value, cst.Arg | cst.BaseExpression]]:
+    """What is read: the value, or each element of a list or tuple that is written out."""
+    written = node.value.elements if isinstance(node.value, (cst.List, cst.Tuple)) else ()
+    match value:
+        case Items(items) if len(items) == len(written) and items:
+            for item, element in zip(items, written, strict=True):
+                yield item, element.value
+        case _:
+            yield value, node
+
+
+def _is_tensor(frame: Frame, value: Value) -> bool:
+    match value:
+        case Tensor(mapping=mapping):
+            return not mapping
+        case Object():
+            return frame_moved(frame, value) and frame.state(value).kind == "unknown"
+        case Either(_, then, otherwise):
+            return _is_tensor(frame, then) or _is_tensor(frame, otherwise)
+        case Items(items):
+            return any(_is_tensor(frame, item) for item in items)
+        case Many(element):
+            return _is_tensor(frame, element)
+        case _:
+            return False
+
+
+def _is_on_purpose(frame: Frame, leaf: Leaf) -> bool:
+    """Whether a device that the program does not name is nevertheless meant to be an accelerator.
+
+    In a module's own method, what follows the module is where the module will be moved; and a class that moves its tensors
+    to a device of its own does so for the accelerator's sake.
+    """
+    function = frame.function
+    receiver = None if function is None else function.receiver
+    if not isinstance(leaf, Symbol) or not isinstance(receiver, Object):
+        return False
+    if leaf.key == ("device", receiver.key):
+        return frame.state(receiver).kind == "module"
+    transfer = transfer_of(frame, leaf.origin.root() if leaf.origin is not None else None)
+    given = None if transfer is None else dotted(transfer.argument)
+    return given is not None and given.startswith("self.")
+
+
+def _is_guess(value: Value) -> bool:
+    """Whether the value may be no tensor at all."""
+    match value:
+        case Tensor(guess=guess):
+            return guess
+        case Either(_, then, otherwise):
+            return _is_guess(then) or _is_guess(otherwise)
+        case Items(items):
+            return any(_is_guess(item) for item in items)
+        case Many(element):
+            return _is_guess(element)
+        case _:
+            return False
+
+
+def _publish(frame: Frame, node: cst.BaseExpression, reader: str, report: Report, found: Conflict) -> None:
+    root = found.right.origin.root() if found.right.origin is not None else None
+    frame.analysis.publish(
+        ("host", id(node), id(report.place.node)),
+        HostRead(
+            node=node,
+            reader=reader,
+            place=report.place,
+            given=found.right,
+            given_device=called(found.right, transfer_of(frame, root)),
+            certain=found.level == Level.CERTAIN or _is_on_purpose(frame, found.right),
+            without_grad=_without_grad(report.frame, report.place),
+            through=report.through,
+        ),
+    )
+
+
+# -- gradients: `.numpy()` wants none
+
+
+def _without_grad(frame: Frame, place: Place) -> bool:
+    """Whether the value certainly takes no part in automatic differentiation."""
+    inner: Any = place.value_node
+    while isinstance(inner, (cst.Call, cst.Attribute, cst.Subscript)):
+        name = ""
+        if isinstance(inner, cst.Attribute):
+            name, inner = inner.attr.value, inner.value
+        elif isinstance(inner, cst.Subscript):
+            inner = inner.value
+        else:
+            inner = inner.func
+        if name in tensor_methods.WITHOUT_GRAD:
+            return True
+    function = frame.function
+    if function is None:
+        return _inside_no_grad(frame.analysis.module, place.node)
+    return any(name in _NO_GRAD for name in function.decorators) or _inside_no_grad(function.node, place.node)
+
+
+_NO_GRAD = frozenset({"no_grad", "inference_mode"})
+
+
+def _inside_no_grad(root: cst.CSTNode, node: cst.CSTNode) -> bool:
+    """Whether the node stands in a `with torch.no_grad():` below `root`."""
+    blocks = (block for block in walk(root) if isinstance(block, cst.With))
+    return any(
+        any(inner is node for inner in walk(block.body))
+        for block in blocks
+        if any(_is_no_grad(item.item) for item in block.items)
+    )
+
+
+def _is_no_grad(node: cst.BaseExpression) -> bool:
+    text = dotted(node.func) if isinstance(node, cst.Call) else dotted(node)
+    return text is not None and text.rpartition(".")[2] in _NO_GRAD

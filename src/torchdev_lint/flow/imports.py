@@ -1,0 +1,86 @@
+"""What the interpreter asks about imports, and the answers for a file on its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from torchdev_lint.flow.values import UNKNOWN, Api, Namespace, Value
+
+if TYPE_CHECKING:
+    from torchdev_lint.flow.frame import Frame, Source
+
+
+class Imports(Protocol):
+    """Who knows the other files of the project."""
+
+    def imported(self, frame: Frame, base: str, name: str) -> Value:
+        """What `from base import name` binds (`import base` when `name` is empty)."""
+
+    def package(self, frame: Frame, path: str) -> Value:
+        """What `import a.b.c` binds `a` to."""
+
+    def star(self, frame: Frame, base: str) -> None:
+        """Note `from base import *`."""
+
+    def starred(self, source: Source, name: str) -> Value | None:
+        """What a name stands for that came by a star."""
+
+    def held(self, value: Value) -> Value:
+        """The value of a name as an expression has it: a class is not read before something is done with it."""
+
+    def force(self, value: Value) -> Value:
+        """The value of an imported name, for which its file is read; any other value is itself."""
+
+    def peek(self, value: Value) -> Value:
+        """The same, as far as no file needs to be read for it."""
+
+    def attribute(self, module: Namespace, name: str) -> Value:
+        """The value of `module.name`."""
+
+    def assign(self, module: Namespace, name: str) -> None:
+        """`module.name` is set to something: its value is not known from here on."""
+
+
+class NoImports:
+    """A file on its own: every imported name is known by its path only."""
+
+    def imported(self, frame: Frame, base: str, name: str) -> Value:
+        """The name's path."""
+        return Api(joined(base, name))
+
+    def package(self, frame: Frame, path: str) -> Value:
+        """The path of the outermost package."""
+        return Api(path.partition(".")[0])
+
+    def star(self, frame: Frame, base: str) -> None:
+        """Nothing is known of what a star brings."""
+
+    def starred(self, source: Source, name: str) -> Value | None:
+        """Nothing is known of what a star brings."""
+        return None
+
+    def held(self, value: Value) -> Value:
+        """There is nothing to be read."""
+        return value
+
+    def force(self, value: Value) -> Value:
+        """There is nothing to be read."""
+        return value
+
+    def peek(self, value: Value) -> Value:
+        """There is nothing to be read."""
+        return value
+
+    def attribute(self, module: Namespace, name: str) -> Value:
+        """There are no modules."""
+        return UNKNOWN
+
+    def assign(self, module: Namespace, name: str) -> None:
+        """There are no modules."""
+
+
+def joined(base: str, name: str) -> str:
+    """The dotted path of `from base import name`."""
+    if not name:
+        return base
+    return f"{base}{name}" if base.endswith(".") else f"{base}.{name}"

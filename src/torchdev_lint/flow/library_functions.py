@@ -1,0 +1,123 @@
+"""Functions of Python's standard library that hand on what they are given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from torchdev_lint.flow import containers, records
+from torchdev_lint.flow.callsites import Argument, CallSite
+from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.iteration import iterate
+from torchdev_lint.flow.values import (
+    NONE,
+    UNKNOWN,
+    Api,
+    Class,
+    Entries,
+    Function,
+    Items,
+    Literal,
+    Many,
+    Value,
+    join_all,
+)
+from torchdev_lint.torch_api import callables
+
+
+def call(frame: Frame, path: str, site: CallSite, call_value: Callable[..., Value]) -> Value | None:
+    """The result of a function of the standard library; None when nothing is known of it."""
+    given = [argument.value for argument in site.positional()]
+    first = given[0] if given else UNKNOWN
+    module, _, name = path.rpartition(".")
+    match module:
+        case "collections":
+            return _collection(frame, name, site, given)
+        case "itertools":
+            return _iterator(frame, name, given)
+        case "random" | "numpy.random":
+            return _drawn(frame, name, given, site)
+        case "functools" if name == "reduce" and len(given) > 1:
+            return _reduced(frame, first, given[1], site, call_value)
+        case "contextlib" if name in ("nullcontext", "closing"):
+            return first if given else NONE
+        case "queue" | "multiprocessing" if name.endswith("Queue"):
+            return containers.with_cell(frame, site.node, Items(()))
+        case _:
+            return records.call(frame, path, site)
+
+
+def _collection(frame: Frame, name: str, site: CallSite, given: list[Value]) -> Value | None:
+    match name:
+        case "deque":
+            made = Items(()) if not given else containers.extended(Items(()), given[0], frame)
+            return containers.with_cell(frame, site.node, made)
+        case "OrderedDict":
+            return containers.with_cell(frame, site.node, containers.updated_from(Entries(()), site))
+        case "defaultdict" if given:
+            return containers.with_cell(frame, site.node, _defaults(given[0]))
+        case _:
+            return records.call(frame, f"collections.{name}", site)
+
+
+def _defaults(factory: Value) -> Entries:
+    """`defaultdict(list)`: every key is there already."""
+    match factory:
+        case Api(path="builtins.list" | "collections.deque" | "builtins.set"):
+            return Entries((), Items(()), open=True)
+        case Api(path="builtins.dict"):
+            return Entries((), Entries(()), open=True)
+        case _:
+            return Entries((), UNKNOWN, open=True)
+
+
+def _iterator(frame: Frame, name: str, given: list[Value]) -> Value | None:
+    if not given:
+        return None
+    match name:
+        case "cycle" | "islice" | "takewhile" | "dropwhile" | "filterfalse" | "accumulate":
+            which = given[-1] if name in callables.FUNCTION_FIRST else given[0]
+            return Many(iterate(frame, which))
+        case "chain":
+            return Many(join_all([iterate(frame, value) for value in given if value != Items(())]))
+        case "repeat":
+            return Many(given[0])
+        case "product" | "zip_longest":
+            return Many(Items(tuple(iterate(frame, value) for value in given)))
+        case "combinations" | "permutations" | "pairwise":
+            element = iterate(frame, given[0])
+            two = name == "pairwise" or given[1:] == [Literal(2)]
+            return Many(Items((element, element)) if two else Many(element))
+        case "tee":
+            return Many(given[0])
+        case "count":
+            return Many(UNKNOWN)
+        case _:
+            return None
+
+
+def _drawn(frame: Frame, name: str, given: list[Value], site: CallSite) -> Value | None:
+    if not given or not isinstance(given[0], (Items, Many)):
+        return None
+    match name:
+        case "sample" | "choices":
+            return Many(iterate(frame, given[0]))
+        case "choice":
+            return iterate(frame, given[0])
+        case "shuffle":
+            containers.forget_order(frame, given[0], site.arguments[0].node.value)
+            return NONE
+        case _:
+            return None
+
+
+def _reduced(
+    frame: Frame, function: Value, items: Value, site: CallSite, call_value: Callable[..., Value]
+) -> Value:
+    """`reduce(f, items)`: called once, with two of the items."""
+    if not isinstance(function, (Function, Class)):
+        return UNKNOWN
+    element = iterate(frame, items)
+    argument = Argument(element, site.arguments[-1].node)
+    result = call_value(frame, function, CallSite(site.node, (argument, argument)))
+    return replace(result) if result == element else UNKNOWN

@@ -1,0 +1,112 @@
+"""`nn.Sequential`, `nn.ModuleList` and `nn.ModuleDict`: their parts, by index, key, slice and method."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.iteration import ANY, part_for_all, parts_of
+from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Anywhere, leaves
+from torchdev_lint.flow.values import UNKNOWN, Items, Literal, Many, Object, State, Value
+from torchdev_lint.torch_api.modules import CONTAINERS
+
+
+def part(frame: Frame, thing: Object, key: Value) -> Value | None:
+    """`thing[key]`; None where the thing is no container of modules, or empty."""
+    state = frame.state(thing)
+    if state.api not in CONTAINERS:
+        return None
+    if isinstance(key, Literal):
+        held = parts_of(frame, thing)
+        if held is not None and type(key.value) is int and -len(held) <= key.value < len(held):
+            return held[key.value][1]
+        return state.attributes.get(ANY)
+    return part_for_all(frame, thing)
+
+
+def sliced(frame: Frame, thing: Object, bounds: list[Value | None]) -> Value:
+    """`thing[lower:upper]`: a container of some of the parts."""
+    held = parts_of(frame, thing)
+    numbers = [bound.value if isinstance(bound, Literal) else bound for bound in bounds]
+    if held is None or not all(number is None or type(number) is int for number in numbers):
+        some = part_for_all(frame, thing)
+        return UNKNOWN if some is None else Many(some)
+    lower, upper, step = (number if isinstance(number, int) else None for number in numbers)
+    return Items(tuple(value for _, value in held[lower : upper : step or None]))
+
+
+def items(frame: Frame, thing: Object, name: str) -> Value | None:
+    """`thing.items()`, `.values()`, `.keys()` of a `ModuleDict`; None for anything else."""
+    state: State = frame.state(thing)
+    if state.api != "torch.nn.ModuleDict" or name not in ("items", "values", "keys"):
+        return None
+    held = parts_of(frame, thing)
+    if held is None:
+        some = part_for_all(frame, thing) or UNKNOWN
+        return Many({"items": Items((UNKNOWN, some)), "values": some, "keys": UNKNOWN}[name])
+    keys = [Literal(key[2:-2]) for key, _ in held]
+    if name == "keys":
+        return Items(tuple(keys))
+    if name == "values":
+        return Items(tuple(value for _, value in held))
+    return Items(tuple(Items((key, value)) for key, (_, value) in zip(keys, held, strict=True)))
+
+
+def children(frame: Frame, thing: Object, *, named: bool) -> Value:
+    """`children()` and `named_children()`: what is registered, where that is known."""
+    state = frame.state(thing)
+    complete = state.model is not None and not state.model.has_unseen_base()
+    if parts_of(frame, thing) is None and not complete:
+        some = part_for_all(frame, thing) or UNKNOWN
+        return Many(Items((UNKNOWN, some)) if named else some)
+    found: list[tuple[str, Value]] = []
+    for name, value in state.attributes.items():
+        if name in state.registered and isinstance(value, Object):
+            found.append((name.strip("[]'"), value))
+        elif name in state.registered and not hasattr(value, "parameter"):
+            return Many(Items((UNKNOWN, UNKNOWN)) if named else UNKNOWN)
+    if named:
+        return Items(tuple(Items((Literal(name), value)) for name, value in found))
+    return Items(tuple(value for _, value in found))
+
+
+def put(frame: Frame, thing: Object, key: Value, value: Value) -> None:
+    """`thing[key] = value`: what is put into a container of modules moves with it from now on."""
+    if not isinstance(value, Object):
+        frame.set_state(thing, replace(frame.state(thing), device=UNKNOWN_DEVICE))
+        return
+    name = f"[{key.value!r}]" if isinstance(key, Literal) else f"[+{value.key!r}]"
+    add(frame, thing, name, value)
+
+
+def append(frame: Frame, thing: Object, part: Object, node: object, *, many: bool = False) -> None:
+    """The container grows by a part, or (`many`) by any number of such parts."""
+    held = parts_of(frame, thing)
+    empty = not any(name.startswith("[") for name in frame.state(thing).attributes)
+    name = f"[{len(held or ())}]" if (held is not None or empty) and not many else f"[+{id(node)}]"
+    add(frame, thing, ANY if many and empty else name, part)
+
+
+def add(frame: Frame, thing: Object, name: str, part: Object) -> None:
+    """The container holds a part under a name; where its parts are on several devices, its own is not known."""
+    state = frame.state(thing).with_attribute(name, part)
+    state = replace(state, registered=state.registered | {name})
+    added = frame.state(part)
+    anywhere = all(isinstance(leaf, Anywhere) for leaf in leaves(added.device))
+    if all(isinstance(leaf, Anywhere) for leaf in leaves(state.device)):
+        state = replace(state, device=added.device if added.kind == "module" else UNKNOWN_DEVICE)
+    elif added.device != state.device and not anywhere:
+        state = replace(state, device=UNKNOWN_DEVICE)
+    frame.set_state(thing, state)
+
+
+def in_order(frame: Frame, thing: Object) -> list[Object] | None:
+    """The parts that calling a Sequential runs through, where all are known and one is of a class of the file."""
+    state = frame.state(thing)
+    if state.api != "torch.nn.Sequential":
+        return None
+    held = [value for name, value in state.attributes.items() if name.startswith("[")]
+    parts = [value for value in held if isinstance(value, Object)]
+    if len(parts) != len(held) or not any(frame.state(one).model is not None for one in parts):
+        return None
+    return parts

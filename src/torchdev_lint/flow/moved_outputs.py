@@ -1,0 +1,51 @@
+"""A model's output taken to the model's own device: it is there already, and what was meant was the input."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from torchdev_lint.flow import device_values
+from torchdev_lint.flow.callsites import CallSite
+from torchdev_lint.flow.events import OutputMoved
+from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.lattice import Symbol
+from torchdev_lint.flow.values import Object, Tensor
+
+
+def check(frame: Frame, site: CallSite) -> None:
+    """`model(x).to(d)`, where `d` was read off `model`'s parameters and `x` was not moved."""
+    called = site.receiver
+    argument = site.keyword("device") or (site.positional()[0] if site.positional() else None)
+    if not isinstance(called, cst.Call) or argument is None or len(called.args) != 1 or called.args[0].star:
+        return
+    target = device_values.as_device(argument.value)
+    if not isinstance(target, Symbol) or not target.assumed or isinstance(argument.value, Tensor):
+        return
+    with frame.quietly():
+        callee = frame.evaluate(called.func)
+        given = frame.evaluate(called.args[0].value)
+    if not isinstance(callee, Object) or frame.state(callee).moves_inputs:
+        return
+    if frame.state(callee).device != target or _is_placed(frame, given):
+        return
+    frame.analysis.publish(
+        ("output-moved", id(site.node)),
+        OutputMoved(
+            node=site.node,
+            given=called.args[0].value,
+            given_text=frame.analysis.text(called.args[0].value),
+            call=called,
+            model=frame.analysis.text(called.func),
+            target=frame.analysis.text(argument.node.value),
+        ),
+    )
+
+
+def _is_placed(frame: Frame, given: object) -> bool:
+    """Whether the input was moved, or made, where somebody wanted it."""
+    if isinstance(given, Object):
+        return frame.state(given).moved
+    if isinstance(given, Tensor):
+        origin = given.device.origin if isinstance(given.device, Symbol) else None
+        return origin is not None and origin.root().what in ("moved", "factory")
+    return False

@@ -1,0 +1,139 @@
+"""Where a module can be moved as soon as it exists, and by what name of the device.
+
+A module that was never moved is found out in the middle of some computation, often when the activation that built it is over. So
+what names for devices there were is written down where a module is built, and where it is assigned to a name or an attribute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import libcst as cst
+
+from torchdev_lint.flow import device_values
+from torchdev_lint.flow.conditions import Key
+from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.lattice import Accelerator, Cpu, Device, Leaf, Origin, Symbol, leaves
+from torchdev_lint.flow.values import DeviceValue, Entries, Object, Value
+from torchdev_lint.torch_api.devices import DEVICE_NAME
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """An expression that gives a module, and what could be said there: names of devices, names of other things."""
+
+    node: Any
+    devices: tuple[tuple[str, Device], ...]
+    things: tuple[tuple[str, Key], ...]
+
+
+def _spot(frame: Frame, node: cst.BaseExpression) -> Spot:
+    things = tuple((name, value.key) for name, value in frame.visible_names() if isinstance(value, Object))
+    return Spot(node, (*device_values.device_names(frame), *_entries(frame)), things)
+
+
+def _entries(frame: Frame) -> Iterator[tuple[str, Device]]:
+    """`config["device"]` and its like."""
+    for name, value in frame.visible_names():
+        for key, held in value.entries if isinstance(value, Entries) else ():
+            if isinstance(key, str) and DEVICE_NAME.search(key):
+                yield f'{name}["{key}"]', device_values.as_device(held)
+
+
+def _inside_module(frame: Frame) -> bool:
+    """Whether a module is being initialised: its parts move with it."""
+    current: Frame | None = frame
+    while current is not None:
+        function = current.function
+        receiver = None if function is None or function.name != "__init__" else function.receiver
+        if isinstance(receiver, Object) and current.state(receiver).kind == "module":
+            return True
+        current = current.caller
+    return False
+
+
+def note_built(frame: Frame, node: cst.BaseExpression) -> None:
+    """A module is built by `node`."""
+    if frame.source.foreign:
+        return
+    if not _inside_module(frame) or any(isinstance(value, DeviceValue) for value in frame.env.names.values()):
+        frame.analysis.spots[id(node), frame.uid] = _spot(frame, node)
+
+
+def built_with(frame: Frame, whole: Object, node: cst.BaseExpression) -> None:
+    """What was built for a module counts as built with it, by `node`: to move the whole is to move the parts."""
+    state = frame.state(whole)
+    if _just_built(state.device):
+        frame.set_state(whole, replace(state, device=device_values.built_on(frame, state.device, node)))
+    for name in state.registered:
+        held = state.attributes.get(name)
+        if isinstance(held, Object) and _just_built(frame.state(held).device):
+            built_with(frame, held, node)
+
+
+def has_moved_part(frame: Frame, whole: Object) -> bool:
+    """Whether something registered in a module was moved by itself."""
+    state = frame.state(whole)
+    held = [state.attributes.get(name) for name in state.registered]
+    return any(isinstance(part, Object) and frame.state(part).moved for part in held)
+
+
+def _just_built(device: Device) -> bool:
+    return all(leaf.origin is not None and leaf.origin.what == "made" for leaf in leaves(device))
+
+
+def note_assigned(frame: Frame, node: cst.BaseExpression, value: Value) -> None:
+    """The value of `node` is assigned: if it is a module that is still where it was built, it could be moved here."""
+    if not isinstance(value, Object) or not isinstance(node, (cst.Name, cst.Attribute, cst.Call)):
+        return
+    state = frame.state(value)
+    if state.kind != "module" or state.moved or not isinstance(state.device, Cpu) or frame.source.foreign:
+        return
+    if not _inside_module(frame):
+        frame.analysis.spots.setdefault(value.key, _spot(frame, node))
+
+
+def spot_of(
+    frame: Frame, origin: Origin, thing: Object | None, wanted: Device, leaf: Leaf
+) -> tuple[Any, str] | None:
+    """The expression after which `.to(...)` puts a module where `wanted` is, and what to write there.
+
+    `origin` is where it was built; `leaf` is what `wanted` is on the machine on which it fails.
+    """
+    spots = [frame.analysis.spots.get((id(origin.node), origin.frame))]
+    spots.append(None if thing is None else frame.analysis.spots.get(thing.key))
+    known = [spot for spot in spots if spot is not None]
+    for named in (_exactly, _likely):
+        for spot in known:
+            text = named(spot, wanted, leaf)
+            if text is not None:
+                return spot.node, text
+    if known and isinstance(wanted, Accelerator):
+        index = "" if wanted.index is None else f":{wanted.index}"
+        return known[0].node, f'"{wanted.type}{index}"'
+    return None
+
+
+def _exactly(spot: Spot, wanted: Device, leaf: Leaf) -> str | None:
+    for device in (wanted, leaf):
+        found = [name for name, held in spot.devices if device_values.same_device(held, device)]
+        if found:
+            return device_values.preferred(found)
+        if isinstance(device, Symbol):
+            for name, key in spot.things:
+                attribute = device.text.rpartition(".")[2]
+                if device.key == ("attr", key, attribute) or (
+                    device.key == ("device", key) and attribute == "device"
+                ):
+                    return f"{name}.{attribute}"
+    return None
+
+
+def _likely(spot: Spot, wanted: Device, leaf: Leaf) -> str | None:
+    """The name of a device that is the same on the machine on which it fails."""
+    found = [
+        name for name, held in spot.devices if leaf in leaves(held) and device_values.speaks_of_device(name)
+    ]
+    return device_values.preferred(found) if found else None

@@ -1,0 +1,61 @@
+"""What has run before a test: `setUpModule`, `setUpClass`, `setUp`, and marks and fixtures that skip."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import libcst as cst
+
+from torchdev_lint.flow.callsites import CallSite
+from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.functions import call
+from torchdev_lint.flow.values import Class, Function
+
+MODULE_SETUP = ("setUpModule", "setup_module")
+CLASS_SETUP = ("setUpClass", "setup_class", "asyncSetUp", "setUp", "setup_method", "setup")
+_GUARD = re.compile(r"(?i)skip_?(?:if|unless).*(?:cuda|gpu|accelerator)|mark\.(?:\w*gpu|\w*cuda)")
+
+
+def run_before(frame: Frame, function: Function) -> None:
+    """Run what runs before a test that is read on its own: where it leaves (by skipping), the test is not reached."""
+    if not (function.name.startswith("test") or function.name in CLASS_SETUP):
+        return
+    module = frame.module_frame
+    for name in MODULE_SETUP:
+        found = module.env.names.get(name)
+        if isinstance(found, Function):
+            _run(frame, found)
+    if function.owner is not None:
+        for name in CLASS_SETUP:
+            method = function.owner.find(name)
+            if method is not None and method is not function.node:
+                receiver = (
+                    function.receiver if name not in ("setUpClass", "setup_class") else Class(function.owner)
+                )
+                _run(frame, replace(function.owner.function(method, name, receiver), receiver=receiver))
+    for parameter in function.node.params.params:
+        fixture = module.env.names.get(parameter.name.value)
+        if isinstance(fixture, Function) and "fixture" in fixture.decorators:
+            _run(frame, replace(fixture, decorators=()))
+
+
+def _run(frame: Frame, function: Function) -> None:
+    plain = replace(function, decorators=tuple(name for name in function.decorators if name != "fixture"))
+    call(frame, plain, CallSite(cst.Name(function.name)))
+    frame.alive = True
+
+
+def is_marked(module: cst.Module) -> bool:
+    """Whether `pytestmark` skips the whole module on a machine without an accelerator."""
+    for line in module.body:
+        match line:
+            case cst.SimpleStatementLine(
+                body=[
+                    cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value="pytestmark"))], value=value)
+                ]
+            ):
+                return _GUARD.search(module.code_for_node(value)) is not None
+            case _:
+                pass
+    return False

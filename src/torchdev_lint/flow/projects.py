@@ -1,0 +1,301 @@
+"""The other files of the project: what imports bind, and reading a file when something of it is needed.
+
+A name that is imported from a file of the project is an `Import` until it is used. Then the file is found, its top level is
+interpreted once for the file that is checked, without publishing anything, and the name is what the file made it: a
+function to be followed, a class, a constant. What is not part of the project stays an `Api`, a name known by its path.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Protocol
+
+import libcst as cst
+
+from torchdev_lint.flow.conditions import Key
+from torchdev_lint.flow.environment import Environment
+from torchdev_lint.flow.frame import Analysis, Frame, Source
+from torchdev_lint.flow.imports import joined
+from torchdev_lint.flow.lattice import CPU
+from torchdev_lint.flow.trees import walk
+from torchdev_lint.flow.values import (
+    UNKNOWN,
+    Api,
+    Either,
+    Import,
+    Items,
+    Namespace,
+    Object,
+    State,
+    Value,
+    join,
+)
+from torchdev_lint.source.imports import Location, locate, resolve, search_path, submodule
+from torchdev_lint.torch_api.factories import DEFAULT_TENSOR_CONSTRUCTORS
+
+BUDGET = 1_200
+BUDGET_PER_LINE = 4
+"""Statements of other files executed for one file that is checked: this many, and so many for each of its lines."""
+MAX_MODULES = 40
+"""Files read for one file that is checked."""
+MAX_TEXT = 600_000
+"""Characters of such files in all."""
+MAX_NESTING = 10
+"""Files read while reading another, each for the one before."""
+
+
+_CLASS_NAME = re.compile(r"[A-Z]\w*[a-z]")
+
+
+class Sources(Protocol):
+    """Where the texts of a project come from."""
+
+    def exists(self, path: str) -> bool:
+        """Whether there is a file or a directory."""
+
+    def text(self, path: str) -> str | None:
+        """The text of a file; None when it cannot be read or is too long to be worth it."""
+
+    def tree(self, path: str) -> cst.Module | None:
+        """The parsed text; None when it does not parse."""
+
+
+class Project:
+    """The files around the one that is checked, read on demand; made anew for each check."""
+
+    def __init__(
+        self, path: str, sources: Sources, configured: Sequence[str] = (), *, lines: int = 0
+    ) -> None:
+        """`path`: the absolute path of the file that is checked, with so many `lines`.
+
+        `configured`: more directories that imports start from.
+        """
+        self.path = path
+        self.lines = lines
+        self.sources = sources
+        self.configured = tuple(configured)
+        self.files: dict[str, Source | None] = {}
+        self.heap: dict[Key, State] = {}
+        self.analysis: Analysis | None = None
+        self._nesting = 0
+        self._length = 0
+        self._forcing: set[tuple[str, str]] = set()
+        self._roots: dict[str, tuple[str, ...]] = {}
+
+    def begin(self, analysis: Analysis, frame: Frame) -> None:
+        """The file that is checked is about to be read: who imports it from elsewhere gets this very module."""
+        self.analysis = analysis
+        analysis.source.path = self.path
+        self.files[self.path] = analysis.source
+        analysis.source.frame = frame
+        analysis.allow_elsewhere(BUDGET + BUDGET_PER_LINE * self.lines)
+        frame.env.imported = self.heap
+
+    # -- what import statements bind
+
+    def imported(self, frame: Frame, base: str, name: str) -> Value:
+        """What `from base import name` (`import base`) binds: an `Import` for a file of the project, else an `Api`."""
+        path = joined(base, name)
+        named = {path, name} & (frame.analysis.options.tensor_constructors - DEFAULT_TENSOR_CONSTRUCTORS)
+        found = None if named else self._resolve(frame.source.path, base)
+        location = None if found is None else found[0]
+        if location is not None and location.file is None:
+            # a directory: all that it has are the modules in it
+            location = submodule(location, name, self.sources.exists) if name else None
+            name = ""
+        if location is None or location.file is None:
+            return Api(path)
+        if not frame.source.foreign:
+            self._note_default_device(frame, location.file)
+        return Import(location, name, path)
+
+    def package(self, frame: Frame, path: str) -> Value:
+        """What `import a.b.c` binds `a` to."""
+        top = path.partition(".")[0]
+        found = self._resolve(frame.source.path, path)
+        if found is None or found[0].file is None:
+            return Api(top)
+        if not frame.source.foreign:
+            self._note_default_device(frame, found[0].file)
+        outermost = locate(found[1], [top], self.sources.exists)
+        return Api(top) if outermost is None else Import(outermost, "", top)
+
+    def star(self, frame: Frame, base: str) -> None:
+        """Note `from base import *`."""
+        found = self._resolve(frame.source.path, base)
+        if found is not None and found[0].file is not None:
+            frame.source.stars.append(found[0])
+            if not frame.source.foreign:
+                self._note_default_device(frame, found[0].file)
+
+    def _resolve(self, importer: str, base: str) -> tuple[Location, str] | None:
+        dotted = base.lstrip(".")
+        if importer not in self._roots:
+            self._roots[importer] = search_path(importer, self.sources.exists, self.configured)
+        level = len(base) - len(dotted)
+        return resolve(importer, level, dotted, self._roots[importer], self.sources.exists)
+
+    def _note_default_device(self, frame: Frame, path: str) -> None:
+        """Importing a module may set the default device of the whole program."""
+        text = self.sources.text(path) or ""
+        if "set_default_device(" in text or "set_default_tensor_type(" in text:
+            source = self._load(path)
+            left = None if source is None or source.frame is None else source.frame.env.default_device
+            if left is not None and left != CPU:
+                frame.env.default_device = left
+
+    # -- what they come to
+
+    def held(self, value: Value) -> Value:
+        """The value of a name as an expression has it: a class is not read before something is done with it."""
+        if isinstance(value, Import) and _CLASS_NAME.match(value.name):
+            return value
+        return self.force(value)
+
+    def force(self, value: Value) -> Value:
+        """The value of an imported name, for which its file is read; any other value is itself."""
+        match value:
+            case Import(location=location, name="", path=path):
+                return Namespace(location, path)
+            case Import(location=location, name=name, path=path):
+                found = self._member(location, name)
+                return Api(path) if found is None else found
+            case Either(guard, then, otherwise) if _has_import(value):
+                return join(guard, self.force(then), self.force(otherwise))
+            case _:
+                return value
+
+    def peek(self, value: Value) -> Value:
+        """The same, as far as no file needs to be read for it."""
+        if isinstance(value, Import) and value.location.file in self.files:
+            return self.force(value)
+        return value
+
+    def attribute(self, module: Namespace, name: str) -> Value:
+        """The value of `module.name`."""
+        found = self._member(module.location, name)
+        return Api(joined(module.path, name)) if found is None else found
+
+    def assign(self, module: Namespace, name: str) -> None:
+        """`module.name` is set to something: its value is not known from here on."""
+        source = None if module.location.file is None else self._load(module.location.file)
+        if source is not None and source.frame is not None:
+            source.frame.env.names[name] = Object(("assigned", source.path, name), name)
+
+    def starred(self, source: Source, name: str) -> Value | None:
+        """What a name stands for that came by a star; the last star wins."""
+        if name.startswith("_"):
+            return None
+        for location in reversed(source.stars):
+            text = "" if location.file is None else self.sources.text(location.file) or ""
+            # most stars do not bring the name: do not read their files for it
+            if re.search(rf"\b{name}\b|import\s*\*", text):
+                found = self._member(location, name, submodules=False)
+                if found is not None:
+                    return found
+        return None
+
+    def _member(self, location: Location, name: str, *, submodules: bool = True) -> Value | None:
+        """What a module's name stands for; None when that cannot be found out."""
+        key = (location.file or location.directory or "", name)
+        if key in self._forcing:
+            return None
+        self._forcing.add(key)
+        try:
+            source = None if location.file is None else self._load(location.file)
+            if source is not None and source.frame is not None:
+                value = source.frame.env.names.get(name)
+                if value is not None:
+                    return _lasting(self.force(value))
+                found = self.starred(source, name) if source.stars else None
+                if found is not None:
+                    return found
+            below = submodule(location, name, self.sources.exists) if submodules else None
+            return None if below is None else Namespace(below, name)
+        finally:
+            self._forcing.discard(key)
+
+    # -- reading files
+
+    def _load(self, path: str) -> Source | None:
+        if path in self.files:
+            return self.files[path]
+        analysis = self.analysis
+        assert analysis is not None
+        spent = len(self.files) > MAX_MODULES or self._length > MAX_TEXT or analysis.elsewhere <= 0
+        if spent or self._nesting >= MAX_NESTING:
+            return None
+        tree = self.sources.tree(path)
+        if tree is None:
+            self.files[path] = None
+            return None
+        text = self.sources.text(path) or ""
+        self._length += len(text)
+        source = Source(path, tree, foreign=True)
+        self.files[path] = source
+        with self._aside(analysis):
+            frame = Frame(analysis, Environment(imported=self.heap), source=source)
+            source.frame = frame
+            frame.execute(tree.body)
+        frame.alive = True
+        if "global " in text:
+            for name in _rebound(tree):
+                if name in frame.env.names:
+                    frame.env.names[name] = Object(("global", name, path), name)
+        if "set_default_" in text and sets_default_device(tree):
+            analysis.sets_default_device = True
+        self.heap.update(frame.env.heap)
+        return source
+
+    @contextmanager
+    def _aside(self, analysis: Analysis) -> Iterator[None]:
+        """Read another file, whatever is going on in the one that is checked; what it does wrong is not reported here."""
+        quiet, analysis.quiet = analysis.quiet, 0
+        analysis.muted += 1
+        self._nesting += 1
+        try:
+            yield
+        finally:
+            self._nesting -= 1
+            analysis.muted -= 1
+            analysis.quiet = quiet
+
+    def read(self) -> Iterator[tuple[str, cst.Module]]:
+        """The other files that were read, by absolute path."""
+        for path, source in self.files.items():
+            if source is not None and source.foreign:
+                yield path, source.module
+
+
+def _has_import(value: Value) -> bool:
+    if isinstance(value, Either):
+        return _has_import(value.then) or _has_import(value.otherwise)
+    return isinstance(value, Import)
+
+
+def _lasting(value: Value) -> Value:
+    """The value of a module's name as others see it: an empty list is there to be filled."""
+    return UNKNOWN if value == Items(()) else value
+
+
+def _rebound(module: cst.Module) -> Iterator[str]:
+    """The names that functions of the module assign with `global`."""
+    for node in walk(module):
+        if isinstance(node, cst.Global):
+            for item in node.names:
+                yield item.name.value
+
+
+def sets_default_device(module: cst.Module) -> bool:
+    """Whether a function or class of the file sets the default device."""
+    for statement in module.body:
+        if isinstance(statement, (cst.FunctionDef, cst.ClassDef)):
+            for node in walk(statement):
+                if isinstance(node, cst.Name) and node.value in (
+                    "set_default_device",
+                    "set_default_tensor_type",
+                ):
+                    return True
+    return False

@@ -1,0 +1,142 @@
+"""Records: named tuples, dataclasses, `SimpleNamespace` and `__dict__`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import libcst as cst
+
+from torchdev_lint.flow.callsites import CallSite
+from torchdev_lint.flow.classes import ClassModel
+from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.lattice import UNKNOWN_DEVICE
+from torchdev_lint.flow.values import (
+    UNKNOWN,
+    Api,
+    Class,
+    Entries,
+    Items,
+    Literal,
+    Many,
+    Object,
+    State,
+    Value,
+)
+
+NAMESPACES = frozenset({"types.SimpleNamespace", "argparse.Namespace"})
+"""Their keyword arguments become attributes."""
+
+NAMED_TUPLES = frozenset({"collections.namedtuple"})
+"""Make a class out of the names of its fields."""
+
+
+def call(frame: Frame, path: str, site: CallSite) -> Value | None:
+    """The result of a function that makes or reads records; None when the name is none of them."""
+    given = [argument.value for argument in site.positional()]
+    if path in NAMESPACES:
+        return namespace(frame, site, path)
+    if path in NAMED_TUPLES and len(given) > 1:
+        return _named_tuple(frame, site, given)
+    if not path.startswith("dataclasses.") or not given:
+        return None
+    thing = given[0]
+    match path.removeprefix("dataclasses."):
+        case "replace" if isinstance(thing, Object):
+            return replaced(frame, thing, site)
+        case "fields":
+            return _fields(frame, thing, site)
+        case "asdict" if isinstance(thing, Object):
+            return attributes_of(frame, thing) or UNKNOWN
+        case "astuple" if isinstance(thing, Object):
+            held = attributes_of(frame, thing)
+            return UNKNOWN if held is None else Items(tuple(value for _, value in held.entries))
+        case _:
+            return None
+
+
+METHODS = frozenset({"_replace", "_asdict"})
+"""Methods that every named tuple has."""
+
+
+def call_method(frame: Frame, thing: Object, name: str, site: CallSite) -> Value:
+    """The result of one of `METHODS`."""
+    if name == "_replace":
+        return replaced(frame, thing, site)
+    return attributes_of(frame, thing) or UNKNOWN
+
+
+def namespace(frame: Frame, site: CallSite, path: str) -> Value:
+    """`SimpleNamespace(x=..., **more)`."""
+    attributes: dict[str, Value] = {}
+    for argument in site.arguments:
+        if argument.keyword is not None:
+            attributes[argument.keyword] = argument.value
+        elif isinstance(argument.value, Entries):
+            attributes |= {str(name): value for name, value in argument.value.entries}
+    if site.has_unknown_star():
+        return frame.result_of(site.node)
+    state = State("instance", UNKNOWN_DEVICE, path, attributes=attributes)
+    return frame.fresh(site.node, state, "namespace")
+
+
+def _named_tuple(frame: Frame, site: CallSite, given: list[Value]) -> Value:
+    names: list[str] = []
+    match given[1]:
+        case Literal(value=str(text)):
+            names = text.replace(",", " ").split()
+        case Items(items):
+            names = [str(item.value) for item in items if isinstance(item, Literal)]
+        case _:
+            return frame.result_of(site.node)
+    title = str(given[0].value) if isinstance(given[0], Literal) else "record"
+    key = ("named tuple", id(site.node))
+    model = frame.analysis.notes.get(key)
+    if not isinstance(model, ClassModel):
+        body = cst.IndentedBlock([cst.SimpleStatementLine([cst.Pass()])])
+        node = cst.ClassDef(cst.Name(title if title.isidentifier() else "record"), body)
+        model = ClassModel(title, node, frame.module_frame, (Api("typing.NamedTuple"),), fields=tuple(names))
+        frame.analysis.notes[key] = model
+    return Class(model)
+
+
+def attributes_of(frame: Frame, thing: Object) -> Entries | None:
+    """`vars(thing)`; None where there may be attributes that were not seen."""
+    state = frame.state(thing)
+    if state.kind != "instance":
+        return None
+    if state.model is not None and state.model.is_record and state.model.fields:
+        entries = [(name, state.attributes.get(name, UNKNOWN)) for name in state.model.fields]
+        return Entries(tuple(entries))
+    if thing.key[0] == "self" or (state.model is not None and state.model.has_unseen_base()):
+        return None
+    return Entries(tuple(state.attributes.items()))
+
+
+def replaced(frame: Frame, thing: Object, site: CallSite) -> Value:
+    """`dataclasses.replace(thing, x=...)` and `thing._replace(x=...)`: a copy with other attributes."""
+    state = frame.state(thing)
+    if state.kind != "instance":
+        return frame.result_of(site.node)
+    attributes = dict(state.attributes)
+    for argument in site.arguments:
+        if argument.keyword is not None:
+            attributes[argument.keyword] = argument.value
+        elif argument.star == "**" and isinstance(argument.value, Entries):
+            attributes |= {str(name): value for name, value in argument.value.entries}
+    if site.has_unknown_star():
+        attributes = {}
+    return frame.fresh(site.node, replace(state, attributes=attributes), thing.text)
+
+
+def _fields(frame: Frame, thing: Value, site: CallSite) -> Value:
+    model = thing.model if isinstance(thing, Class) else None
+    if isinstance(thing, Object):
+        model = frame.state(thing).model
+    if model is None or not model.fields:
+        return Many(frame.result_of(site.node))
+    found = []
+    for name in model.fields:
+        field = Object(("field", id(model.node), name), "")
+        frame.set_state(field, State("instance", UNKNOWN_DEVICE, attributes={"name": Literal(name)}))
+        found.append(field)
+    return Items(tuple(found))

@@ -1,0 +1,250 @@
+"""What becomes an attribute of a module without being registered in it, and so does not move when the module does.
+
+A plain tensor, or tensors and modules in a plain list, tuple or dict: `Module.to` leaves them where they are
+(torch/nn/modules/module.py, `_apply` walks `_parameters`, `_buffers` and `_modules` only). The note is kept in the origin of
+the device, so that whoever finds the thing at fault later knows where it was put away.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import libcst as cst
+
+from torchdev_lint.flow.events import LateSubmodule, UnregisteredModule, UnregisteredTensor
+from torchdev_lint.flow.frame import AttributeSite, Frame
+from torchdev_lint.flow.lattice import (
+    Anywhere,
+    Conflict,
+    Cpu,
+    Device,
+    Leaf,
+    Level,
+    Origin,
+    conflict,
+    describe,
+    leaves,
+    with_origin,
+)
+from torchdev_lint.flow.values import Api, Either, Entries, Items, Many, Object, Tensor, Value
+
+ATTRIBUTE = "attribute"
+LATE = "late"
+
+
+def noted(frame: Frame, holder: Value, name: str, value: Value) -> Value:
+    """The value as it is kept under `holder.name`."""
+    if isinstance(holder, Either):
+        # the same thing becomes a part of whichever it is
+        for one in (holder.then, holder.otherwise):
+            value = noted(frame, one, name, value)
+        return value
+    if not isinstance(holder, Object) or frame.state(holder).kind != "module":
+        return value
+    key = (holder.key, name)
+    if frame.assigning is not None:
+        frame.analysis.attribute_sites.setdefault(key, AttributeSite(frame.assigning, name, frame.uid))
+    site = frame.analysis.attribute_sites.get(key)
+    if site is None:
+        return value
+    if isinstance(value, Object):
+        state = frame.state(value)
+        if (
+            frame.assigning is not None
+            and frame.state(holder).moved
+            and state.kind == "module"
+            and not state.moved
+        ):
+            origin = Origin(frame.assigning, LATE, frame.uid)
+            frame.set_state(value, replace(state, device=with_origin(state.device, origin, wrap=True)))
+        return value
+    if not _initialising(frame) and frame.assigning is not None:
+        if _made_here(frame, value):
+            return value  # the factory itself is at fault
+        site = AttributeSite(frame.assigning, name, frame.uid, late=True)
+        frame.analysis.attribute_sites[("late", (id(frame.assigning),)), name] = site
+    return _mark(frame, value, Origin(site.node, ATTRIBUTE, frame.uid), inside=False)
+
+
+def _made_here(frame: Frame, value: Value) -> bool:
+    if not isinstance(value, Tensor):
+        return False
+    return any(
+        leaf.origin is not None and leaf.origin.root().frame == frame.uid for leaf in leaves(value.device)
+    )
+
+
+def _initialising(frame: Frame) -> bool:
+    """Whether `__init__` is running, or something that it calls."""
+    current: Frame | None = frame
+    while current is not None:
+        if current.function is not None and current.function.name == "__init__":
+            return True
+        current = current.caller
+    return False
+
+
+def _mark(frame: Frame, value: Value, origin: Origin, *, inside: bool) -> Value:
+    match value:
+        case Tensor(parameter=False):
+            return replace(value, device=_noted_once(value.device, origin))
+        case Items(items):
+            return Items(tuple(_mark(frame, item, origin, inside=True) for item in items))
+        case Many(element):
+            return Many(_mark(frame, element, origin, inside=True))
+        case Entries(entries=entries, default=default):
+            marked = tuple((key, _mark(frame, entry, origin, inside=True)) for key, entry in entries)
+            return Entries(marked, _mark(frame, default, origin, inside=True))
+        case Either(guard, then, otherwise):
+            return Either(
+                guard,
+                _mark(frame, then, origin, inside=inside),
+                _mark(frame, otherwise, origin, inside=inside),
+            )
+        case Object() if inside and frame.state(value).kind == "module":
+            state = frame.state(value)
+            frame.set_state(value, replace(state, device=_noted_once(state.device, origin)))
+            return value
+        case _:
+            return value
+
+
+def _noted_once(device: Device, origin: Origin) -> Device:
+    known = all(leaf.origin is not None and leaf.origin.what == ATTRIBUTE for leaf in leaves(device))
+    return device if known else with_origin(device, origin, wrap=True)
+
+
+def attribute_site(frame: Frame, leaf: Leaf) -> AttributeSite | None:
+    """The assignment by which a thing on the CPU became an unregistered attribute of a module."""
+    origin = leaf.origin if isinstance(leaf, Cpu) else None
+    while origin is not None:
+        if origin.what == ATTRIBUTE:
+            sites = frame.analysis.attribute_sites.values()
+            return next((site for site in sites if site.node is origin.node), None)
+        origin = origin.inner
+    return None
+
+
+def publish_tensor(
+    frame: Frame,
+    node: cst.CSTNode,
+    site: AttributeSite,
+    found: Conflict,
+    *,
+    met: str,
+    met_device: str,
+    target: str | None,
+) -> None:
+    """A tensor that is an unregistered attribute met one that is elsewhere."""
+    value = assigned_value(site.node)
+    origin = found.right.origin
+    kept = origin is not None and isinstance(
+        value, (cst.List, cst.Tuple, cst.Dict, cst.ListComp, cst.DictComp)
+    )
+    frame.analysis.publish(
+        ("attribute", id(site.node)),
+        UnregisteredTensor(
+            node=site.node,
+            attribute=site.name,
+            receiver=_receiver(site.node),
+            value=None if kept else value,
+            value_text="" if value is None else frame.analysis.text(value),
+            late=site.late,
+            target=target,
+            meets=node,
+            met=met,
+            met_device=met_device,
+            certain=found.level == Level.CERTAIN,
+        ),
+    )
+
+
+def publish_module(
+    frame: Frame, node: cst.CSTNode, site: AttributeSite, found: Conflict, met_device: str
+) -> None:
+    """A module that is kept in a plain container was given an input that is elsewhere."""
+    value = assigned_value(site.node)
+    container = "dict" if isinstance(value, (cst.Dict, cst.DictComp)) else "list"
+    names = [name for name, held in frame.visible_names() if held == Api("torch.nn")]
+    torch = [name for name, held in frame.visible_names() if held == Api("torch")]
+    nn = names[0] if names else f"{torch[0]}.nn" if torch else None
+    frame.analysis.publish(
+        ("attribute", id(site.node)),
+        UnregisteredModule(
+            node=site.node,
+            attribute=site.name,
+            receiver=_receiver(site.node),
+            container=container,
+            value=value if _is_display(value) else None,
+            nn=nn,
+            meets=node,
+            met_device=met_device,
+        ),
+    )
+
+
+def check_late(frame: Frame, thing: Object, node: cst.CSTNode, target: str | None) -> bool:
+    """Whether a module that is called has a part that was attached after the move and stayed behind."""
+    state = frame.state(thing)
+    behind = False
+    for name in state.registered:
+        held = state.attributes.get(name)
+        if not isinstance(held, Object):
+            continue
+        device = frame.state(held).device
+        late = next(
+            (leaf.origin for leaf in leaves(device) if leaf.origin is not None and leaf.origin.what == LATE),
+            None,
+        )
+        if late is None or all(isinstance(leaf, Anywhere) for leaf in leaves(device)):
+            continue
+        found = conflict(state.device, device, frame.env.path)
+        if found is None or found.level != Level.CERTAIN:
+            continue
+        behind = True
+        frame.analysis.publish(
+            ("late", id(late.node)),
+            LateSubmodule(
+                node=late.node,
+                attribute=name,
+                value=assigned_value(late.node),
+                target=target,
+                device=describe(found.right),
+                module_device=describe(found.left),
+                module=found.left,
+                meets=node,
+            ),
+        )
+    return behind
+
+
+def is_late(frame: Frame, leaf: Leaf) -> bool:
+    """Whether a module is known to have been attached too late: what follows from it needs no report of its own."""
+    return (
+        leaf.origin is not None
+        and leaf.origin.what == LATE
+        and ("late", id(leaf.origin.node)) in frame.analysis.events
+    )
+
+
+def assigned_value(node: cst.CSTNode) -> cst.BaseExpression | None:
+    """The expression of an assignment with one target."""
+    match node:
+        case cst.Assign(targets=[_], value=value):
+            return value
+        case cst.AnnAssign(value=value):
+            return value
+        case _:
+            return None
+
+
+def _receiver(node: cst.CSTNode) -> str | None:
+    match node:
+        case cst.Assign(targets=[cst.AssignTarget(target=cst.Attribute(value=cst.Name(value=name)))]):
+            return name
+        case _:
+            return None
+
+
+def _is_display(value: cst.BaseExpression | None) -> bool:
+    return isinstance(value, (cst.List, cst.ListComp, cst.Dict, cst.DictComp, cst.Tuple))

@@ -1,0 +1,56 @@
+"""`reveal_device(x)` in the code that is read: what was inferred of `x`, as an event."""
+
+from __future__ import annotations
+
+from torchdev_lint.flow.callsites import CallSite
+from torchdev_lint.flow.descriptions import describe_value
+from torchdev_lint.flow.events import Revealed
+from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.lattice import Device, leaves
+from torchdev_lint.flow.values import UNKNOWN, Api, DeviceValue, Object, Tensor, Value
+
+REVEAL = "reveal_device"
+
+
+def is_reveal(callee: Value) -> bool:
+    """Whether the callee is `reveal_device`: a name that nothing defines, or one that was imported."""
+    match callee:
+        case Object(key=("global", name)):
+            return bool(name == REVEAL)
+        case Api(path=path):
+            return path.rpartition(".")[2] == REVEAL
+        case _:
+            return False
+
+
+def reveal(frame: Frame, site: CallSite) -> Value:
+    """Publish what is known of the first argument; it is also the call's value."""
+    if not site.positional():
+        return UNKNOWN
+    argument = site.positional()[0]
+    value = argument.value
+    text = describe_value(frame.env, value)
+    within = "" if frame.caller is None or frame.function is None else frame.function.name
+    device = _device(frame, value)
+    frame.analysis.publish(
+        ("revealed", id(site.node), text, within),
+        Revealed(
+            node=site.node,
+            expression=frame.analysis.text(argument.node.value),
+            text=text,
+            within=within,
+            leaves=() if device is None else tuple(leaves(device)),
+        ),
+    )
+    return value
+
+
+def _device(frame: Frame, value: Value) -> Device | None:
+    match value:
+        case Tensor(device=device) | DeviceValue(device=device):
+            return device
+        case Object():
+            state = frame.state(value)
+            return state.device if state.kind == "module" or state.moved else None
+        case _:
+            return None

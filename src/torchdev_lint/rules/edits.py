@@ -1,0 +1,20 @@
+"""Fixes that several rules write."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torchdev_lint.diagnostics import Applicability
+from torchdev_lint.rules.base import NodeEdit, NodeFix
+
+if TYPE_CHECKING:
+    from torchdev_lint.flow.events import Made
+
+
+def made_elsewhere(made: Made, target: str) -> NodeFix:
+    """The call makes its tensor on `target`: by `device=` where it takes that, else by `.to()`."""
+    sure = Applicability.SAFE if made.only_use else Applicability.UNSAFE
+    if made.keyword:
+        edit = NodeEdit(made.node.args[-1], "after", f", device={target}")
+        return NodeFix((edit,), sure, f"Make it with `device={target}`")
+    return NodeFix((NodeEdit(made.node, "after", f".to({target})"),), sure, f"Move it with `.to({target})`")

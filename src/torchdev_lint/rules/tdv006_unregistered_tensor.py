@@ -1,0 +1,78 @@
+"""TDV006: a tensor kept as a plain attribute of a module does not move with it.
+
+## What it does
+Finds tensors that an `nn.Module` keeps as plain attributes (also inside lists, tuples and dicts) and uses together with what
+moves: its inputs, its parameters and buffers, the outputs of its submodules.
+
+## Why it fails
+`Module.to` moves parameters, buffers and submodules. A tensor that was merely assigned stays on the CPU:
+`RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!`.
+
+## Example
+    class Scale(nn.Module):
+        def __init__(self, n):
+            super().__init__()
+            self.steps = torch.arange(n)
+
+        def forward(self, x):
+            return x * self.steps
+
+## Use instead
+            self.register_buffer("steps", torch.arange(n), persistent=False)
+
+## Fix safety
+Unsafe: code outside may assign another value to the attribute, or rely on where it is. `persistent=False` keeps the tensor out
+of `state_dict`, so that old checkpoints still load. Tensors inside containers have no fix: make each a buffer, or move
+it where it is used.
+
+## Known limits
+Attributes that other methods assign or move, and classes that override `_apply`, `to` or `cuda`, are not reported. A tensor that
+is handed to `__init__` is taken to be where the caller wants it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar
+
+from torchdev_lint.diagnostics import Applicability
+from torchdev_lint.flow.events import UnregisteredTensor
+from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Note, Rule
+
+if TYPE_CHECKING:
+    from torchdev_lint.flow.events import Event
+
+
+class UnregisteredTensorRule(Rule):
+    """See the module's docstring."""
+
+    code = "TDV006"
+    name = "unregistered-tensor"
+    fix_applicability = Applicability.UNSAFE
+    answers: ClassVar = (UnregisteredTensor,)
+    witness: ClassVar = ("simulated", "cuda")
+
+    def check(self, event: Event) -> Iterator[Finding]:
+        """Every unregistered tensor that meets what moves is a finding, at its assignment."""
+        assert isinstance(event, UnregisteredTensor)
+        what = f"`self.{event.attribute}`"
+        if event.value is None:
+            what = f"a tensor in {what}"
+        met = f"`{event.met}`" if len(event.met) <= 40 and "\n" not in event.met else "something"
+        message = f"{what} is not registered: it stays on the CPU and meets {met} on {event.met_device}"
+        yield Finding(event.node, message, (Note(event.meets, "they meet here"),), _fix(event))
+
+
+def _fix(event: UnregisteredTensor) -> NodeFix | None:
+    if event.value is None or event.receiver is None:
+        return None
+    if event.late:
+        if event.target is None:
+            return None
+        edit = NodeEdit(event.value, "after", f".to({event.target})")
+        return NodeFix((edit,), Applicability.UNSAFE, f"Move it with `.to({event.target})`")
+    registered = (
+        f'{event.receiver}.register_buffer("{event.attribute}", {event.value_text}, persistent=False)'
+    )
+    edit = NodeEdit(event.node, "replace", registered)
+    return NodeFix((edit,), Applicability.UNSAFE, f"Register `{event.attribute}` as a buffer")

@@ -1,0 +1,60 @@
+"""TDV008: a module is attached to one that was moved before.
+
+## What it does
+Finds submodules that are assigned to a module after its `.to(device)` or `.cuda()`, when the module is then called.
+
+## Why it fails
+`Module.to` moves what is there at that moment. What is attached later stays where it was made:
+`RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!`.
+
+## Example
+    model = resnet18().to(device)
+    model.fc = nn.Linear(512, 10)
+    model(images.to(device))
+
+## Use instead
+    model.fc = nn.Linear(512, 10).to(device)
+
+## Fix safety
+Safe when a name in scope certainly holds the module's device: `.to(device)` is added to the new part.
+
+## Known limits
+Parts attached in functions of other files are not seen. A later `.to(device)` of the whole module mends it and silences the rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar
+
+from torchdev_lint.diagnostics import Applicability
+from torchdev_lint.flow.events import LateSubmodule
+from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Note, Rule
+from torchdev_lint.rules.stories import notes
+
+if TYPE_CHECKING:
+    from torchdev_lint.flow.events import Event
+
+
+class LateSubmoduleRule(Rule):
+    """See the module's docstring."""
+
+    code = "TDV008"
+    name = "late-submodule"
+    fix_applicability = Applicability.SAFE
+    answers: ClassVar = (LateSubmodule,)
+    witness: ClassVar = ("simulated", "cuda")
+
+    def check(self, event: Event) -> Iterator[Finding]:
+        """Every part that stayed behind when the module is called is a finding, where it is attached."""
+        assert isinstance(event, LateSubmodule)
+        message = (
+            f"`{event.attribute}` is attached after the module was moved: it stays on {event.device}, "
+            f"the module is on {event.module_device}"
+        )
+        shown = (*notes(event.module, "the module", event.module_device), Note(event.meets, "called here"))
+        fix = None
+        if event.value is not None and event.target is not None:
+            edit = NodeEdit(event.value, "after", f".to({event.target})")
+            fix = NodeFix((edit,), Applicability.SAFE, f"Move it with `.to({event.target})`")
+        yield Finding(event.node, message, shown, fix)

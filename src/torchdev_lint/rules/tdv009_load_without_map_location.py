@@ -1,0 +1,69 @@
+"""TDV009: a checkpoint is loaded without `map_location`.
+
+## What it does
+Finds `torch.load`, `torch.hub.load_state_dict_from_url` and `torch.utils.model_zoo.load_url`, under whatever name they are imported,
+that load the weights of a model (or a whole model) without `map_location`, `weights_only=True` or not.
+
+## Why it fails
+Every tensor goes back to the device that it was saved from (torch/serialization.py, `default_restore_location`). A checkpoint that was
+saved on a machine with a GPU then cannot be loaded on one without: `RuntimeError: Attempting to deserialize object on a CUDA device
+but torch.cuda.is_available() is False`; with fewer GPUs: `Attempting to deserialize object on CUDA device 3 but
+torch.cuda.device_count() is 1`. And when several processes load it, all of them fill the memory of the one GPU that wrote it.
+
+## Example
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    model.load_state_dict(torch.load("best.pt"))
+
+## Use instead
+    model.load_state_dict(torch.load("best.pt", map_location=device))
+
+## Fix safety
+Unsafe: what is loaded may be somewhere else afterwards. A device that has a name in scope is used; else `"cpu"` for what goes into
+`load_state_dict`, which copies to where the module is; else `"cuda" if torch.cuda.is_available() else "cpu"`.
+
+## Known limits
+What a file holds is told by what the program does with it and what it calls it. Files that look like data sets, caches or plain
+Python are not reported, nor what the same function saved before, what tests load, what is loaded where an accelerator is
+known to be, or in a `try` that handles the failure. Weights from download.pytorch.org were saved from the CPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar
+
+from torchdev_lint.diagnostics import Applicability
+from torchdev_lint.flow.placement_events import CheckpointLoad
+from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Rule
+
+if TYPE_CHECKING:
+    from torchdev_lint.flow.events import Event
+
+
+class LoadWithoutMapLocation(Rule):
+    """See the module's docstring."""
+
+    code = "TDV009"
+    name = "load-without-map-location"
+    fix_applicability = Applicability.UNSAFE
+    answers: ClassVar = (CheckpointLoad,)
+    witness: ClassVar = ("cpu",)
+
+    def check(self, event: Event) -> Iterator[Finding]:
+        """Every load of a checkpoint that some machine without the accelerator gets to is a finding."""
+        assert isinstance(event, CheckpointLoad)
+        message = (
+            f"`{event.function}` without `map_location`: a checkpoint saved on an accelerator cannot be loaded where "
+            "there is none"
+        )
+        yield Finding(event.node, message, fix=_fix(event))
+
+
+def _fix(event: CheckpointLoad) -> NodeFix | None:
+    if event.target is None:
+        return None
+    if event.keyword is not None:
+        edit = NodeEdit(event.keyword, "replace", event.target)
+    else:
+        edit = NodeEdit(event.node.args[-1], "after", f", map_location={event.target}")
+    return NodeFix((edit,), Applicability.UNSAFE, f"Load it with `map_location={event.target}`")

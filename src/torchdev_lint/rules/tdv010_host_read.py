@@ -1,0 +1,94 @@
+"""TDV010: a tensor on an accelerator is read on the host.
+
+## What it does
+Finds `.numpy()` on a tensor that is certainly on an accelerator, and the same reading done unseen: tensors, or lists of tensors,
+given to numpy (`np.asarray(t)`, `np.isnan(t)`), matplotlib (`plt.plot(losses)`), scikit-learn (`accuracy_score(y, t)`,
+`TSNE().fit_transform(t)`), scipy, pandas and seaborn.
+
+## Why it fails
+NumPy's arrays are views of the host's memory. `Tensor.numpy()` and `Tensor.__array__`, which all those libraries call, raise
+`TypeError: can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.`
+On a machine without an accelerator everything is on the CPU and nothing is seen.
+
+## Example
+    model.to(device)
+    with torch.no_grad():
+        scores = model(inputs.to(device))
+    plt.plot(scores)
+
+## Use instead
+    plt.plot(scores.cpu())
+
+## Fix safety
+Safe for a tensor: `.cpu()` gives the tensor itself where it is on the CPU already, and `.detach()`, which is added where the
+tensor may need gradients, changes nothing that is read. Unsafe for a value that may be something else, and for a list.
+
+## Known limits
+`.item()`, `.tolist()`, `float(t)`, `print(t)` and `t.numpy(force=True)` copy to the host themselves and are never reported; neither
+are the functions of numpy that only look at the shape or call the tensor's own method (`np.sum(t)`). A tensor that came in
+through a parameter is only reported when the function moves it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar
+
+from torchdev_lint.diagnostics import Applicability
+from torchdev_lint.flow.events import HostRead
+from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Note, Rule
+from torchdev_lint.rules.stories import notes
+
+if TYPE_CHECKING:
+    from torchdev_lint.flow.events import Event
+
+
+class HostReadRule(Rule):
+    """See the module's docstring."""
+
+    code = "TDV010"
+    name = "host-read"
+    fix_applicability = Applicability.SAFE
+    answers: ClassVar = (HostRead,)
+    witness: ClassVar = ("simulated", "cuda")
+
+    def check(self, event: Event) -> Iterator[Finding]:
+        """Reads of what is certainly on an accelerator are findings."""
+        assert isinstance(event, HostRead)
+        if not event.certain:
+            return
+        shown = list(notes(event.given, "it", event.given_device))
+        if event.through:
+            shown.append(Note(event.node, f"`{event.through}` reads it here"))
+        node = event.place.node
+        yield Finding(
+            node, _message(event), tuple(note for note in shown if note.node is not node), _fix(event)
+        )
+
+
+def _message(event: HostRead) -> str:
+    text = event.place.text
+    what = f"`{text}`" if len(text) <= 40 and "\n" not in text else "a tensor"
+    if event.place.container:
+        what = f"the tensors in {what}" if what != "a tensor" else "tensors"
+    verb, wanted = ("are", "CPU tensors") if event.place.container else ("is", "a CPU tensor")
+    through = f" in `{event.through}`" if event.through else ""
+    return f"{what} {verb} on {event.given_device}, but `{event.reader}`{through} needs {wanted}"
+
+
+def _fix(event: HostRead) -> NodeFix | None:
+    place = event.place
+    move = ".cpu()" if event.without_grad else ".detach().cpu()"
+    node = place.value_node
+    if place.container == "dict" or place.star:
+        return None
+    if place.container == "list":
+        text = f"({place.text})" if place.needs_parentheses else place.text
+        edit = NodeEdit(node, "replace", f"[t{move} for t in {text}]")
+        return NodeFix((edit,), Applicability.UNSAFE, f"Copy each to the CPU with `{move}`")
+    edits: tuple[NodeEdit, ...] = (NodeEdit(node, "after", move),)
+    if place.needs_parentheses:
+        edits = (NodeEdit(node, "before", "("), NodeEdit(node, "after", f"){move}"))
+    sure = not place.unsure or event.reader == ".numpy()"
+    applicability = Applicability.SAFE if sure else Applicability.UNSAFE
+    return NodeFix(edits, applicability, f"Copy it to the CPU with `{move}`")

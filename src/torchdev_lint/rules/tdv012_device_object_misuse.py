@@ -1,0 +1,92 @@
+"""TDV012: a device is taken for what it is not.
+
+## What it does
+Finds a `torch.device` that is compared with a string (`x.device == "cpu"`, `device in ("cpu", "cuda")`) or treated as one
+(`"cuda" in device`, `device.startswith("cuda")`), truth tests of a device's index (`if device:`, `device or -1`), calls of the
+attribute `is_cuda`, device names that PyTorch does not know (`"gpu"`, `"CUDA"`), and `get_device()` given as a device.
+
+## Why it fails
+A `torch.device` never equals a string: `torch.device("cpu") == "cpu"` is False (and `!=` is True) on every device, so that the branch
+that moves the data is never, or always, taken. Index 0, the first GPU, counts as false. The others raise where they stand:
+`TypeError: argument of type 'torch.device' is not iterable`, `TypeError: 'bool' object is not callable`,
+`RuntimeError: Expected one of cpu, cuda, ... device type at start of device string: gpu`, and, as `get_device()` of a CPU tensor is
+-1, `RuntimeError: Device index must not be negative`.
+
+## Example
+    if model.device == "cpu":
+        model.to("cuda")
+
+## Use instead
+    if model.device.type == "cpu":
+        model.to("cuda")
+
+## Fix safety
+Unsafe: the branch is then taken as it reads. `.type` is compared where the string names a type, `str(device)` where it has an index;
+an index is compared with None (or with 0, where -1 stands for none).
+
+## Known limits
+Only what is a `torch.device` for certain is reported: the `.device` of a tensor or of a library's model, the result of
+`torch.device(...)`, a parameter annotated so. A value that may be a string is not, nor a comparison joined with another (`or`, `and`)
+that reads the same value differently. An index must be known to be an integer (an annotation, a default of -1, `type=int` of an
+option) and be used as an index in the same function; where the default is 0, 0 may well mean "no device".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar
+
+from torchdev_lint.diagnostics import Applicability
+from torchdev_lint.flow.events import DeviceMisuse
+from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Rule
+
+if TYPE_CHECKING:
+    from torchdev_lint.flow.events import Event
+
+
+class DeviceObjectMisuse(Rule):
+    """See the module's docstring."""
+
+    code = "TDV012"
+    name = "device-object-misuse"
+    fix_applicability = Applicability.UNSAFE
+    answers: ClassVar = (DeviceMisuse,)
+    witness: ClassVar = ("simulated", "cuda")
+
+    def check(self, event: Event) -> Iterator[Finding]:
+        """Every misuse is a finding."""
+        assert isinstance(event, DeviceMisuse)
+        fix = None
+        if event.replacement is not None:
+            edit = NodeEdit(event.replaced, "replace", event.replacement)
+            fix = NodeFix(
+                (edit,), Applicability.UNSAFE, f"Write `{_short(event.replacement)}`", cures_cause=True
+            )
+        yield Finding(event.node, _message(event), fix=fix)
+
+
+def _message(event: DeviceMisuse) -> str:
+    text = f"`{_short(event.text)}`"
+    match event.form:
+        case "comparison":
+            outcome = "always differs from" if event.always else "never equals"
+            what = f"the string `{event.other}`" if _is_string_literal(event.other) else "a string"
+            return f"{text} is a torch.device: it {outcome} {what}"
+        case "text":
+            return f"{text} is a torch.device, not a string: this raises"
+        case "truth":
+            return f"{text} is a device's index: 0, the first device, counts as false"
+        case "call":
+            return f"{text} is an attribute, not a method: calling it raises"
+        case "name":
+            return f'"{event.text}" is no device type of PyTorch\'s: this raises'
+        case _:
+            return f"{text} is -1 where `{_short(event.other)}` is on the CPU: this raises"
+
+
+def _is_string_literal(text: str) -> bool:
+    return text[:1] in ("'", '"')
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 40 and "\n" not in text else "the device"

@@ -1,0 +1,84 @@
+"""TDV101: an accelerator is used without asking whether there is one.
+
+## What it does
+Finds `.cuda()`, and `"cuda"`, `"mps"`, `"xpu"` (without an index) where something is put on them: `.to("cuda")`, `device="cuda"`, a
+`torch.device("cuda")` or a constant given so, default arguments. Off by default: many programs are for machines with a GPU only.
+
+## Why it fails
+On a machine without the accelerator the first transfer raises `AssertionError: Torch not compiled with CUDA enabled` or
+`RuntimeError: No CUDA GPUs are available`.
+
+## Example
+    def one_hot(x, classes, device="cuda"):
+        return torch.zeros(len(x), classes, device=device).scatter_(1, x[:, None], 1)
+
+## Use instead
+    def one_hot(x, classes):
+        return torch.zeros(len(x), classes, device=x.device).scatter_(1, x[:, None], 1)
+
+## Fix safety
+Unsafe: the program then chooses its device. A device already in scope is used (`device`, `self.device`, `args.device`, ...);
+else the availability idiom, which needs `torch` to be imported.
+
+## Known limits
+What guards an accelerator is the same as for TDV002 (which reports the ones with an index): a test of availability or of a tensor's
+own device, a flag that asks for it, a handled failure, a decorator that skips. `torch.autocast("cuda")` and other uses of the type's
+name do not fail and are not reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar
+
+from torchdev_lint.diagnostics import Applicability
+from torchdev_lint.flow.events import DeviceLiteral
+from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Rule
+
+if TYPE_CHECKING:
+    from torchdev_lint.flow.events import Event
+
+
+class UnguardedCuda(Rule):
+    """See the module's docstring."""
+
+    code = "TDV101"
+    name = "unguarded-cuda"
+    fix_applicability = Applicability.UNSAFE
+    default = False
+    answers: ClassVar = (DeviceLiteral,)
+    witness: ClassVar = ("cpu",)
+
+    def check(self, event: Event) -> Iterator[Finding]:
+        """Every accelerator without an index that nothing guards is a finding."""
+        assert isinstance(event, DeviceLiteral)
+        if event.guarded or event.index is not None:
+            return
+        what = f"`{event.type}`" if event.form == "string" else "`.cuda()`"
+        message = f"{what} without asking whether it is available: fails on a machine that has none"
+        yield Finding(event.node, message, fix=_fix(event))
+
+
+def _fix(event: DeviceLiteral) -> NodeFix | None:
+    if event.scope_device is not None:
+        device, message = event.scope_device, f"Use `{event.scope_device}`"
+    elif event.torch_name is not None:
+        asked = (
+            f"{event.torch_name}.backends.mps" if event.type == "mps" else f"{event.torch_name}.{event.type}"
+        )
+        device = f'"{event.type}" if {asked}.is_available() else "cpu"'
+        message = f"Use `{device}`"
+        if event.form == "string" and event.parenthesize:
+            device = f"({device})"
+    else:
+        return None
+    if event.form == "string":
+        edits: tuple[NodeEdit, ...] = (NodeEdit(event.node, "replace", device),)
+    elif not event.call.args:
+        edits = (NodeEdit(event.node, "replace", f"{event.text}.to({device})"),)
+    else:
+        edits = (
+            NodeEdit(event.call.func.attr, "replace", "to"),
+            NodeEdit(event.call.args[0], "before", f"{device}, "),
+        )
+    return NodeFix(edits, Applicability.UNSAFE, message)

@@ -1,0 +1,106 @@
+"""Which file of a project an import means. Pure: what is on disk is asked of an injected function."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+Exists = Callable[[str], bool]
+"""Whether there is a file or a directory at a path."""
+
+ROOT_MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
+"""What stands in the root directory of a project."""
+
+NEVER_IN_PROJECT = frozenset(sys.stdlib_module_names) | {"torch", "numpy"}
+"""Top-level modules that no project replaces: what PyTorch's own names mean stands in tables."""
+
+KNOWN_LIBRARIES = frozenset(
+    (
+        "accelerate diffusers lightning pytorch_lightning sentence_transformers tokenizers torchaudio torchvision transformers "
+        "ultralytics"
+    ).split()
+)
+"""Libraries whose behaviour towards devices is known: only their own files read their files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A module on disk: `file` is its text (None for a namespace package), `directory` that of a package."""
+
+    file: str | None
+    directory: str | None = None
+
+
+def search_path(path: str, exists: Exists, configured: Sequence[str] = ()) -> tuple[str, ...]:
+    """The directories that absolute imports in the file `path` (absolute) may start from, nearest first.
+
+    A script's own directory, or the directory that holds a module's outermost package; the directories from there up to the
+    project's root (the nearest one with a marker), with their `src`; then what is configured.
+    """
+    start = os.path.dirname(path)
+    while exists(os.path.join(start, "__init__.py")) and os.path.dirname(start) != start:
+        start = os.path.dirname(start)
+    above = [start]
+    while not any(exists(os.path.join(above[-1], marker)) for marker in ROOT_MARKERS):
+        parent = os.path.dirname(above[-1])
+        if parent == above[-1]:
+            above = [start]  # no project: what lies above is none of the file's business
+            break
+        above.append(parent)
+    found = [directory for one in above for directory in (one, os.path.join(one, "src"))]
+    return tuple(dict.fromkeys([*found, *configured]))
+
+
+def resolve(
+    path: str, level: int, dotted: str, roots: Sequence[str], exists: Exists
+) -> tuple[Location, str] | None:
+    """The module that `dotted`, with `level` dots before it, means in the file `path`, and the directory it was found from.
+
+    None for what is not part of the project.
+    """
+    parts = dotted.split(".") if dotted else []
+    if level:
+        base = os.path.dirname(path)
+        for _ in range(level - 1):
+            base = os.path.dirname(base)
+        found = locate(base, parts, exists)
+        return None if found is None else (found, base)
+    if not parts or parts[0] in NEVER_IN_PROJECT:
+        return None
+    if parts[0] in KNOWN_LIBRARIES and f"{os.sep}{parts[0]}{os.sep}" not in path:
+        return None
+    namespace: tuple[Location, str] | None = None
+    for root in roots:
+        found = locate(root, parts, exists)
+        if found is not None and found.file is not None:
+            return (
+                None if found.file == path and len(parts) == 1 and _shadows(path, exists) else (found, root)
+            )
+        if found is not None and namespace is None:
+            namespace = (found, root)
+    return namespace
+
+
+def _shadows(path: str, exists: Exists) -> bool:
+    """Whether a script imports the name that it has itself: it means another module."""
+    return not exists(os.path.join(os.path.dirname(path), "__init__.py"))
+
+
+def locate(directory: str, parts: Sequence[str], exists: Exists) -> Location | None:
+    """The module `parts` below a directory: a package, a file, or a directory without `__init__.py`."""
+    package = os.path.join(directory, *parts)
+    initializer = os.path.join(package, "__init__.py")
+    if exists(initializer):
+        return Location(initializer, package)
+    if not parts:
+        return Location(None, package)
+    if exists(package + ".py"):
+        return Location(package + ".py")
+    return Location(None, package) if exists(package) else None
+
+
+def submodule(location: Location, name: str, exists: Exists) -> Location | None:
+    """The module `name` of a package."""
+    return None if location.directory is None else locate(location.directory, [name], exists)

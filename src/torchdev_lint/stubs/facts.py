@@ -1,0 +1,78 @@
+"""What a stub file can say, as plain data."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fnmatch import translate
+from functools import cache
+
+RETURNS = (
+    "tensor",
+    "cpu-tensor",
+    "cpu-batch",
+    "cpu-mapping",
+    "at-receiver",
+    "receiver",
+    "module",
+    "host",
+)
+"""What a call may give, beside the value of an argument (`passes-through`) and a tensor where one is (`follows`)."""
+
+KINDS = ("plain", "module", "mapping", "loader")
+"""What the instances of a class are; a loader yields only what it is given."""
+
+ANY_ARGUMENT = (-1, "")
+"""`follows = "any"`: where the tensors among the arguments are."""
+
+
+@cache
+def _pattern(glob: str) -> re.Pattern[str]:
+    return re.compile(translate(glob))
+
+
+def matches(globs: tuple[str, ...], name: str) -> bool:
+    """Whether one of the patterns (`*`, `?`, `[abc]`; a `*` also covers dots) covers the whole name."""
+    return any(glob == name or _pattern(glob).match(name) is not None for glob in globs)
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One table of a stub file. The fields are its keys; docs/stubs.md says what they mean."""
+
+    names: tuple[str, ...]
+    is_class: bool = False
+    of: tuple[str, ...] = ("*",)
+    when: tuple[tuple[str, bool | int | float | str], ...] = ()
+    unless: tuple[str, ...] = ()
+    returns: tuple[str, ...] = ()
+    makes: str = ""
+    follows: tuple[int, str] | None = None
+    passes_through: tuple[int, str] | None = None
+    yields: str = ""
+    reads_on_host: str = ""
+    """Empty, `always`, or `lists`: only what stands in a list or tuple."""
+    moves_inputs: bool = False
+    brings_arguments: bool = False
+    kind: str = ""
+    placed_by: tuple[str, ...] = ()
+    without_parameters: bool = False
+    moves_in_place: bool = True
+    named_device: bool = False
+    device_property: bool = False
+    composes: bool = False
+    known_as: tuple[str, ...] = ()
+    hooks: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """The facts of one stub file, in the order in which they stand: the first that fits counts."""
+
+    name: str
+    alias_of: str = ""
+    functions: tuple[Fact, ...] = ()
+    classes: tuple[Fact, ...] = ()
+    methods: tuple[Fact, ...] = ()
+    source: str = ""
+    notes: str = ""

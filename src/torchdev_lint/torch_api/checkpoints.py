@@ -1,0 +1,56 @@
+"""Functions that load what was saved, and what names say about it.
+
+Source: torch/serialization.py (`load`), torch/hub.py (`load_state_dict_from_url`): without `map_location` every storage goes
+back to the device that it was saved from.
+"""
+
+from __future__ import annotations
+
+import re
+
+LOADERS = {
+    "torch.load": 1,
+    "torch.serialization.load": 1,
+    "torch.hub.load_state_dict_from_url": 2,
+    "torch.utils.model_zoo.load_url": 2,
+    "torchvision._internally_replaced_utils.load_state_dict_from_url": 2,
+    "torchvision.models.utils.load_state_dict_from_url": 2,
+}
+"""Functions that restore tensors to where they were saved, with the position of their `map_location`."""
+
+ALWAYS_WEIGHTS = frozenset(LOADERS) - {"torch.load", "torch.serialization.load"}
+"""Of those, the ones that load nothing but the weights of a model."""
+
+SAVED_ON_HOST = ("https://download.pytorch.org/", "http://download.pytorch.org/")
+"""Where PyTorch and torchvision publish weights: all of them saved from the CPU."""
+
+WEIGHTS_URL = re.compile(r"https?://\S+\.(?:pth?|bin|ckpt|tar|zip|model)(?:\W|\Z)")
+"""Addresses of files of weights."""
+
+CHECKPOINT_NAME = re.compile(
+    r"(?i)(?:checkpoint|ckpt|chkpt|check_point|state_?dict|weights?(?:$|[^a-z])|snapshot|pretrain|resume|\.pth|model|"
+    r"(?<![a-z])net(?:$|[^a-z])|(?<![a-z])net[gd](?:$|[^a-z])|network|discriminator|encoder|decoder|backbone|policy|actor|critic|"
+    r"agent|optimizer|adapter|lora|finetune)"
+)
+"""Names of files, variables and functions that speak of the weights of a model."""
+
+DATA_NAME = re.compile(
+    r"(?i)(?:data|feat|cache|vocab|embed|(?<![a-z])emb(?:$|[^a-z])|samples?|examples?|corpus|token|label|image|img|latent|noise|processed|split|"
+    r"index|indices|batch|prompt|tensor|preds|predictions|graph|result|metric|stats|logits|output|config|args|buffer|mask|replay|dictionary|"
+    r"fields?(?:$|[^a-z])|spec(?:$|[^a-z])|voice|mel(?:$|[^a-z])|audio|wav|text|train\.pt|test\.pt|val\.pt)"
+)
+"""Names that speak of data sets and the like, which programs prepare on the CPU."""
+
+WEIGHT_KEYS = re.compile(
+    r"(?i)(?:^|_)(?:state_?dict|state|model|weights?|optimizer|optim|net|network|scheduler|ema|epoch|generator|discriminator|"
+    r"encoder|decoder|policy|actor|critic|module|best_acc\d?|hparams|hyper_parameters)(?:$|_)"
+)
+"""Keys under which checkpoints keep what they hold."""
+
+TAKES_WEIGHTS = re.compile(
+    r"(?i)(?:load_(?:\w+_)?state|state_dict|load_weights|load_params|from_checkpoint|load_pretrained)"
+)
+"""Functions that are given the weights of a model."""
+
+SAVES = re.compile(r"(?i)(?:^|_)(?:save|train|fit|write|export|dump|store)")
+"""Functions that may write the file whose name they are given."""

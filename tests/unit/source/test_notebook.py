@@ -1,0 +1,180 @@
+"""Reading `.ipynb` files, and writing edited cells back without touching the rest."""
+
+import json
+import random
+from typing import Any
+
+import nbformat
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from notebook_files import code_cell, notebook, prose_cell
+
+from torchdev_lint.diagnostics import Position
+from torchdev_lint.source.document import SourceError
+from torchdev_lint.source.notebook import Notebook, NotPythonError
+
+
+def read(text: str | bytes) -> Notebook:
+    return Notebook.from_bytes(text.encode() if isinstance(text, str) else text, "n.ipynb")
+
+
+def contents(book: Notebook) -> list[tuple[int, str]]:
+    return [(cell.index, cell.text) for cell in book.cells.cells]
+
+
+PLAIN = notebook([prose_cell("# a"), code_cell("x = 1\ny = 2"), code_cell(""), code_cell("z")])
+
+
+def test_only_code_cells_count_but_all_are_numbered() -> None:
+    raw = {"cell_type": "raw", "metadata": {}, "source": ["q"]}
+    other = code_cell("x <- 1", vscode={"languageId": "r"})
+    book = read(notebook([prose_cell("# a"), code_cell("x = 1\ny = 2"), raw, other, code_cell("z")]))
+    assert contents(book) == [(2, "x = 1\ny = 2"), (5, "z")]
+    assert (book.cell_text(5), book.cell_text(1)) == ("z", None)
+
+
+STYLES: dict[str, dict[str, Any]] = {
+    "as nbformat writes it": {"indent": 1, "ensure_ascii": False},
+    "ASCII only": {"indent": 1},
+    "indented by two": {"indent": 2, "ensure_ascii": False},
+    "with tabs": {"indent": "\t"},
+    "sorted keys": {"indent": 1, "sort_keys": True},
+    "on one line": {},
+    "without blanks": {"separators": (",", ":")},
+}
+CODE = 'print("é 😀 \\u00e9", 1)\nmodel(x)\t# é\n\nlast = "/"'
+
+
+@pytest.mark.parametrize("ending", ["", "\n", "\r\n"])
+@pytest.mark.parametrize("listed", [True, False], ids=["lines", "text"])
+@pytest.mark.parametrize("style", STYLES.values(), ids=STYLES)
+def test_only_the_edited_line_changes(style: dict[str, Any], listed: bool, ending: str) -> None:
+    def dump(code: str) -> bytes:
+        cells: list[dict[str, Any]] = [prose_cell("é"), code_cell(code), code_cell(CODE)]
+        if not listed:
+            for cell in cells:
+                cell["source"] = "".join(cell["source"])
+        text = json.dumps(json.loads(notebook(cells, metadata={"b": 1.50, "a": "é"})), **style) + ending
+        return text.replace("\n", "\r\n").encode() if ending == "\r\n" else text.encode()
+
+    before = dump(CODE)
+    book = read(before)
+    assert book.encode(book.text) == before
+    after = CODE.replace("model(x)", "model(x.to(é))")
+    changed = book.encode(book.text.replace("model(x)", "model(x.to(é))", 1))
+    assert changed == dump(after)
+    nbformat.validate(nbformat.reads(changed.decode(), as_version=4))
+    grown = CODE.replace("model(x)", "if é:\n    model(x)")
+    assert book.encode(book.text.replace("model(x)", "if é:\n    model(x)", 1)) == dump(grown)
+    shrunk = CODE.replace("model(x)\t# é\n", "")
+    assert book.encode(book.text.replace("model(x)\t# é\n", "", 1)) == dump(shrunk)
+
+
+def test_the_way_characters_are_written_stays() -> None:
+    text = PLAIN.replace('"x = 1\\n"', '"x = \\"\\u003c\\ud83d\\ude00\\/\\"; f(1)\\n"')
+    book = read(text)
+    assert book.cells.cells[0].text.startswith('x = "<😀/"; f(1)\n')
+    assert book.encode(book.text.replace("f(1)", "f(12)")).decode() == text.replace("f(1)", "f(12)")
+
+
+def test_lists_that_are_not_cut_at_line_ends_keep_what_they_can() -> None:
+    text = PLAIN.replace('"x = 1\\n",', '"x =", " 1", "\\n",')
+    book = read(text)
+    assert book.cells.cells[0].text == "x = 1\ny = 2"
+    assert book.encode(book.text.replace("y = 2", "y = 3")).decode().count('"y = 3"') == 1
+    assert contents(read(book.encode(book.text.replace("x = 1", "x = 5"))))[0] == (2, "x = 5\ny = 2")
+
+
+def test_a_byte_order_mark_stays() -> None:
+    data = b"\xef\xbb\xbf" + PLAIN.encode()
+    book = read(data)
+    assert book.encode(book.text) == data
+    assert book.encode(book.text.replace("z", "w")) == data.replace(b'"z"', b'"w"')
+
+
+@given(st.lists(st.text(alphabet="ab\n\r\té😀\\\"'#\x0c\u2028", max_size=12), max_size=4), st.randoms())
+def test_any_text_survives(texts: list[str], chance: random.Random) -> None:
+    book = read(notebook([code_cell(text) for text in texts]))
+    assert [cell.text for cell in book.cells.cells] == texts
+    new = {
+        number: chance.choice([text, text + "x", text[1:], "y\n" + text, ""])
+        for number, text in enumerate(texts, 1)
+    }
+    changed = book.with_cells(new)
+    assert {cell.index: cell.text for cell in changed.cells.cells} == new
+    nbformat.validate(nbformat.reads(changed.raw, as_version=4))
+
+
+BROKEN = {
+    "": "the file is empty",
+    " \n": "the file is empty",
+    "print(1)": "not valid JSON: expected '{': line 1 column 1",
+    '{"cells": [': "not valid JSON: Expecting value|not valid JSON: expected",
+    PLAIN + "{}": "more text behind the end",
+    "[]": "a list instead of an object",
+    "{}": "it has no `nbformat`",
+    '{"nbformat": 4}': "it has no list of `cells`",
+    '{"nbformat": 4, "cells": {}}': "it has no list of `cells`",
+    '{"nbformat": 3, "worksheets": []}': "notebook format 3 is not read, only 4",
+    '{"nbformat": null, "cells": []}': "notebook format None is not read",
+    '{"nbformat": 4, "cells": [1]}': "cell 1 is not an object",
+    '{"nbformat": 4, "cells": [{}]}': "cell 1 has no `cell_type`",
+    '{"nbformat": 4, "cells": [{"cell_type": "code"}]}': "cell 1 has no `source`",
+    '{"nbformat": 4, "cells": [{"cell_type": "code", "source": 1}]}': "cell 1 is neither text nor a list",
+    '{"nbformat": 4, "cells": [{"cell_type": "code", "source": [1]}]}': "cell 1 is no list of strings",
+    '{"nbformat": 4, "cells": [{"cell_type": "code", "source": "\\u0000"}]}': "cell 1 contains null bytes",
+    '{"nbformat": 4, "cells": [{"cell_type": "code", "source": "a\nb"}]}': "Invalid control character",
+    '{"a": ' + "[" * 100_000: "nested too deeply",
+    PLAIN.replace('"cells"', "cells", 1): "expected a string",
+    PLAIN.replace('"cells":', '"cells"', 1): "expected ':'",
+    PLAIN.replace('"nbformat": 4,', '"nbformat": 4', 1): "expected ',' or '}'",
+}
+
+
+@pytest.mark.parametrize(("text", "message"), BROKEN.items(), ids=[text[:60] for text in BROKEN])
+def test_a_broken_notebook_is_one_clear_line(text: str, message: str) -> None:
+    with pytest.raises(SourceError, match=message.replace("[", r"\[")) as raised:
+        read(text)
+    assert "\n" not in str(raised.value)
+
+
+def test_every_cut_of_a_notebook_is_an_error() -> None:
+    text = PLAIN.rstrip()
+    for length in range(len(text)):
+        with pytest.raises(SourceError):
+            read(text[:length])
+
+
+def test_bytes_that_are_no_text() -> None:
+    with pytest.raises(SourceError, match="not valid utf-8 at byte 2"):
+        read(b"{ \xff}")
+
+
+@pytest.mark.parametrize(
+    "metadata", [{"language_info": {"name": "julia"}}, {"kernelspec": {"language": "R", "name": "ir"}}]
+)
+def test_another_language_is_not_an_error(metadata: dict[str, Any]) -> None:
+    with pytest.raises(NotPythonError, match=r"not checked: a notebook in (julia|R)"):
+        read(notebook([code_cell("x <- 1")], metadata=metadata))
+
+
+@pytest.mark.parametrize(
+    "metadata", [{}, {"language_info": {"name": "Python"}}, {"kernelspec": {"name": "x"}}, [], None]
+)
+def test_no_language_is_python(metadata: Any) -> None:
+    assert contents(read(notebook([code_cell("x")], metadata=metadata))) == [(1, "x")]
+
+
+@pytest.mark.parametrize("listed", [True, False], ids=["lines", "text"])
+def test_where_a_cell_stands_in_the_file(listed: bool) -> None:
+    cell = code_cell('a = "é"\nbcd = 1')
+    if not listed:
+        cell["source"] = "".join(cell["source"])
+    text = notebook([prose_cell("x"), cell])
+    book = read(text)
+    rows = text.split("\n")
+    for row, column, wanted in [(1, 5, '\\"'), (1, 6, "é"), (2, 1, "bcd"), (2, 3, "d"), (2, 8, '"')]:
+        found = book.in_file(2, Position(row, column))
+        assert rows[found.row - 1][found.column - 1 :].startswith(wanted)
+    assert book.in_file(1, Position(3, 3)) == Position(3, 3)
