@@ -10,8 +10,8 @@ import libcst as cst
 from torchdev_lint.flow import (
     builtin_functions,
     command_lines,
-    conflicts,
     containers,
+    cures,
     current_device,
     device_objects,
     host_reads,
@@ -21,6 +21,7 @@ from torchdev_lint.flow import (
     module_containers,
     modules,
     moved_outputs,
+    operands,
     optimizers,
     records,
     reveals,
@@ -106,7 +107,7 @@ def _site(
             arguments = tuple(Argument(frame.evaluate(argument.value), argument) for argument in node.args)
     else:
         arguments = tuple(Argument(_argument(frame, argument), argument) for argument in node.args)
-    return CallSite(node, arguments, conflicts.dotted(node.func) or "the call", receiver)
+    return CallSite(node, arguments, operands.dotted(node.func) or "the call", receiver)
 
 
 _TEXT_ARGUMENTS = frozenset(
@@ -185,7 +186,7 @@ def call_object(frame: Frame, thing: Object, site: CallSite) -> Value:
     if "forward" in state.attributes and state.kind == "module":
         return call_value(frame, state.attributes["forward"], site)
     if state.model is not None:
-        check_late(frame, thing, site.node, conflicts.target_expression(frame, state.device))
+        check_late(frame, thing, site.node, cures.target_expression(frame, state.device))
         for name in ("__call__", "forward"):
             method = state.model.find(name)
             if method is not None:

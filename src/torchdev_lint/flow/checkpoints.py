@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
-from torchdev_lint.flow import conflicts, device_values, forwarding, literals
+from torchdev_lint.flow import device_values, forwarding, literals, operands
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.frame import Analysis, Frame
 from torchdev_lint.flow.placement_events import CheckpointLoad
@@ -177,7 +177,7 @@ def _read_scope(
                 if _takes_whole(value, call):
                     targets += _bound([target.target for target in node.targets])
             case cst.Call(func=function, args=arguments):
-                text = conflicts.dotted(function) or (
+                text = operands.dotted(function) or (
                     function.attr.value if isinstance(function, cst.Attribute) else ""
                 )
                 name = text.rpartition(".")[2]
@@ -239,7 +239,7 @@ def _bound(targets: Sequence[cst.BaseExpression]) -> list[str]:
             case cst.Tuple(elements=elements) | cst.List(elements=elements):
                 names += _bound([element.value for element in elements])
             case _:
-                name = conflicts.dotted(target)
+                name = operands.dotted(target)
                 if name is not None:
                     names.append(name)
     return names
@@ -249,7 +249,7 @@ def _read_use(node: cst.CSTNode, targets: set[str], use: _Use) -> None:
     match node:
         case cst.Call(func=function, args=arguments):
             if isinstance(function, cst.Attribute):
-                receiver = conflicts.dotted(function.value)
+                receiver = operands.dotted(function.value)
                 if receiver in targets and function.attr.value in MODULE_EVIDENCE:
                     use.as_module = True
                 if receiver in targets and function.attr.value in ("get", "pop") and arguments:
@@ -258,19 +258,19 @@ def _read_use(node: cst.CSTNode, targets: set[str], use: _Use) -> None:
                         use.into_state_dict = True
                 name = function.attr.value
             else:
-                name = conflicts.dotted(function) or ""
+                name = operands.dotted(function) or ""
             if api.TAKES_WEIGHTS.search(name) and any(
-                conflicts.dotted(part) in targets for argument in arguments for part in walk(argument.value)
+                operands.dotted(part) in targets for argument in arguments for part in walk(argument.value)
             ):
                 use.into_state_dict = True
-        case cst.Subscript(value=value, slice=keys) if conflicts.dotted(value) in targets and _weight_key(
+        case cst.Subscript(value=value, slice=keys) if operands.dotted(value) in targets and _weight_key(
             keys
         ):
             use.into_state_dict = True
         case cst.Comparison(
             left=cst.SimpleString() as key,
             comparisons=[cst.ComparisonTarget(operator=cst.In(), comparator=held)],
-        ) if conflicts.dotted(held) in targets and api.WEIGHT_KEYS.search(str(key.raw_value)):
+        ) if operands.dotted(held) in targets and api.WEIGHT_KEYS.search(str(key.raw_value)):
             use.into_state_dict = True
         case _:
             pass

@@ -13,10 +13,10 @@ import libcst as cst
 
 from torchdev_lint.flow import device_values
 from torchdev_lint.flow.callsites import CallSite
-from torchdev_lint.flow.conflicts import dotted
 from torchdev_lint.flow.events import CurrentDeviceKept
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import Accelerator, Device, leaves
+from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import DeviceValue, Either, Function, Literal, Object, Tensor, Value
 

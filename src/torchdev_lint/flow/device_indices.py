@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from torchdev_lint.flow.conflicts import dotted
 from torchdev_lint.flow.events import DeviceMisuse
 from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.trees import stands_alone, walk
 from torchdev_lint.flow.values import DeviceValue, Object
 

@@ -10,10 +10,10 @@ import libcst as cst
 from torchdev_lint.flow import literals
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.conditions import Atom
-from torchdev_lint.flow.conflicts import dotted
 from torchdev_lint.flow.events import DeviceMisuse
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import Cpu, Symbol, leaves
+from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import (
     DeviceType,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from torchdev_lint.flow import conflicts, device_values, placements
+from torchdev_lint.flow import device_values, operands, placements
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import (
@@ -113,7 +113,7 @@ def _name_of(frame: Frame, held: Device, node: cst.BaseExpression) -> str | None
     name = device_values.name_of_device(frame, held, local=True)
     if name is not None:
         return name
-    text = conflicts.dotted(node)
+    text = operands.dotted(node)
     return device_values.name_of_device(frame, held) if text is None else f"{text}.device"
 
 
@@ -121,7 +121,7 @@ def _bound_target(frame: Frame, site: CallSite, made: Device, found: Conflict) -
     """An expression for the tensor's device that can be used where the generator was made."""
     origin = found.left.origin
     given = site.keyword("device")
-    written = None if given is None else conflicts.dotted(given.node.value)
+    written = None if given is None else operands.dotted(given.node.value)
     for name in (written, device_values.name_of_device(frame, made)):
         if name is not None and origin is not None:
             inline = any(node is origin.node for node in walk(site.node))

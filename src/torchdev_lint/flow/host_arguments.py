@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from torchdev_lint.flow import conflicts
+from torchdev_lint.flow import model_calls, operands
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import CPU, Device, Level, Symbol, conflict, describe
@@ -31,7 +31,7 @@ def check(frame: Frame, site: CallSite, argument: Argument, name: str) -> None:
         return
     if found.level == Level.POSSIBLE and not (name == "lengths" and _is_computed(argument, device)):
         return  # the caller may well have left it on the CPU
-    place = conflicts.place_of(frame, argument.node, argument.value)
+    place = operands.place_of(frame, argument.node, argument.value)
     frame.analysis.publish(
         ("host-argument", id(argument.node)),
         HostArgument(
@@ -78,7 +78,7 @@ def _is_computed(argument: Argument, device: Device) -> bool:
         return False
     match device.key[1]:
         case ("parameter", _, str(name)):
-            return conflicts.LENGTHS.search(name) is None and conflicts.dotted(argument.node.value) != name
+            return model_calls.LENGTHS.search(name) is None and operands.dotted(argument.node.value) != name
         case ("self", *_):
             return True
         case _:

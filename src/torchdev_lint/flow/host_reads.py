@@ -7,11 +7,12 @@ from typing import Any
 
 import libcst as cst
 
+from torchdev_lint.flow.attribution import Report, called, report_at, transfer_of
 from torchdev_lint.flow.callsites import CallSite
-from torchdev_lint.flow.conflicts import Operand, Report, called, dotted, place_of, report_at, transfer_of
 from torchdev_lint.flow.events import HostRead, Place
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import Conflict, Cpu, Leaf, Level, Symbol, conflict
+from torchdev_lint.flow.operands import Operand, dotted, place_of
 from torchdev_lint.flow.tensors import frame_moved, tensor_device
 from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import Either, Items, Literal, Many, Object, Tensor, Value

@@ -15,10 +15,11 @@ from torchdev_lint.flow import (
     tensors,
 )
 from torchdev_lint.flow.callsites import CallSite, name_given
-from torchdev_lint.flow.conflicts import Callee, check_model_call, check_part, target_expression
+from torchdev_lint.flow.cures import Callee, target_expression
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.iteration import ANY
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Anywhere, Device, Symbol, leaves
+from torchdev_lint.flow.model_calls import check_model_call, check_part
 from torchdev_lint.flow.objects import escape, forget_device, is_module_like, move, moves_with_owner
 from torchdev_lint.flow.registration import check_late
 from torchdev_lint.flow.values import (

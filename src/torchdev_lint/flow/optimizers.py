@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import libcst as cst
 
-from torchdev_lint.flow import conflicts
+from torchdev_lint.flow import operands
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import Conflict, Level, conflict, describe
@@ -62,7 +62,7 @@ def _modules(frame: Frame, site: CallSite) -> Iterator[Object]:
     for node in walk(argument.node.value):
         match node:
             case cst.Call(func=cst.Attribute(value=receiver, attr=cst.Name(value="parameters"))) if (
-                conflicts.dotted(receiver) is not None
+                operands.dotted(receiver) is not None
             ):
                 value = frame.evaluate(receiver)
                 if isinstance(value, Object):

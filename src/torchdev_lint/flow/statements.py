@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 import libcst as cst
 
 from torchdev_lint.flow import (
-    conflicts,
     containers,
     current_device,
     literals,
     lost_index,
+    operands,
     placements,
     tensors,
     truths,
@@ -93,8 +93,8 @@ def visit_AugAssign(frame: Frame, node: cst.AugAssign) -> None:
         return
     # the target cannot be moved on the spot: it counts as something inside a container
     given = [
-        conflicts.Given(left, node.target, inside=True),
-        conflicts.Given(right, node.value),
+        operands.Given(left, node.target, inside=True),
+        operands.Given(right, node.value),
     ]
     admits = tensors.has_room_for_scalars(left)
     result = tensors.combine(frame, node, "operator", given, admits_scalar=admits)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import libcst as cst
 
 from torchdev_lint.flow import (
+    attribution,
     conflicts,
     device_objects,
     device_values,
@@ -34,6 +35,7 @@ from torchdev_lint.flow.lattice import (
     describe,
     leaves,
 )
+from torchdev_lint.flow.operands import Given, Operand, dotted, given_by
 from torchdev_lint.flow.patterns import assign
 from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import (
@@ -86,7 +88,7 @@ def binary_operation(
         return UNKNOWN
     left_node = node.left
     right_node = node.right if isinstance(node, cst.BinaryOperation) else node.comparisons[0].comparator
-    given = [conflicts.Given(left, left_node), conflicts.Given(right, right_node)]
+    given = [Given(left, left_node), Given(right, right_node)]
     return combine(frame, node, "operator", given, admits_scalar=True)
 
 
@@ -94,12 +96,12 @@ def combine(
     frame: Frame,
     node: cst.CSTNode,
     operation: str,
-    operands: list[conflicts.Given],
+    operands: list[Given],
     *,
     admits_scalar: bool,
 ) -> Value:
     """The result of an operation on operands that must share a device."""
-    found: list[tuple[Device, bool | None, conflicts.Operand]] = []
+    found: list[tuple[Device, bool | None, Operand]] = []
     guess = all(given.value.guess for given in operands if isinstance(given.value, Tensor))
     for given in operands:
         value = given.value
@@ -109,7 +111,7 @@ def combine(
                 (
                     device,
                     scalar_ness(value),
-                    conflicts.Operand(Many(value) if given.inside else value, device, given.node),
+                    Operand(Many(value) if given.inside else value, device, given.node),
                 )
             )
     if not found:
@@ -152,7 +154,7 @@ def _on_host(device: Device) -> bool:
     return any(isinstance(leaf, (Cpu, UnknownDevice)) for leaf in leaves(device))
 
 
-def _device_of_scalars(found: list[tuple[Device, bool | None, conflicts.Operand]], operands: int) -> Device:
+def _device_of_scalars(found: list[tuple[Device, bool | None, Operand]], operands: int) -> Device:
     """Where the result of operands that may all be 0-dim is: a number changes nothing, an accelerator's wins."""
     if len(found) == 1 and operands == 1:
         return found[0][0]
@@ -170,7 +172,7 @@ def taken_for_tensor(frame: Frame, value: Value) -> Value:
     state = frame.state(value)
     if state.kind != "unknown" or not isinstance(state.device, Symbol) or not state.device.assumed:
         return value
-    root = conflicts.root_of(state.device.key)
+    root = attribution.root_of(state.device.key)
     if root[:1] != ("parameter",) or (value.key == root and is_number_parameter(frame, root)):
         return value
     return Tensor(state.device, scalar=None)
@@ -203,7 +205,7 @@ def is_scalar(value: Value) -> bool:
 def index(frame: Frame, node: cst.CSTNode, tensor: Tensor, keys: list[Value]) -> Value:
     """`x[key]`: a CPU index may index an accelerator's tensor, not the other way round."""
     if isinstance(node, cst.Subscript):
-        table = conflicts.Operand(tensor, tensor.device, node.value)
+        table = Operand(tensor, tensor.device, node.value)
         for element, key in zip(node.slice, keys, strict=False):
             # a 0-dim index is read as a number; what a caller hands in is a batch of indices as a rule
             if (
@@ -211,7 +213,7 @@ def index(frame: Frame, node: cst.CSTNode, tensor: Tensor, keys: list[Value]) ->
                 and (key.scalar is False or (key.scalar is None and _comes_from_caller(key.device)))
                 and isinstance(element.slice, cst.Index)
             ):
-                operand = conflicts.Operand(key, key.device, element.slice.value)
+                operand = Operand(key, key.device, element.slice.value)
                 if conflicts.check_index(frame, node, table, operand):
                     return Tensor(key.device, scalar=None)
     keeps = isinstance(node, cst.Subscript) and any(
@@ -391,9 +393,9 @@ def call_method(frame: Frame, tensor: Tensor, name: str, site: CallSite) -> Valu
     if name in tensor_methods.IN_PLACE_SAME_RECEIVER:
         return tensor
     if name in tensor_methods.OPERAND_METHODS and site.receiver is not None:
-        operands = [conflicts.Given(tensor, site.receiver)]
+        operands = [Given(tensor, site.receiver)]
         for argument in site.arguments:
-            operands += [] if argument.star else conflicts.given_by(argument)
+            operands += [] if argument.star else given_by(argument)
         admits = name in tensor_methods.ADMITS_SCALAR_OPERAND
         admits = admits and (not name.endswith("_") or has_room_for_scalars(tensor))
         combine(frame, site.node, name, operands, admits_scalar=admits)
@@ -420,7 +422,7 @@ def _is_given(device: Device, target: Device) -> bool:
     if not isinstance(device, Symbol) or not device.assumed or device == target:
         return False
     origin = device.origin
-    given = conflicts.root_of(device.key)[:1] == ("parameter",)
+    given = attribution.root_of(device.key)[:1] == ("parameter",)
     return given and (origin is None or origin.root().what == "argument")
 
 
@@ -456,7 +458,7 @@ def _discarded_together(frame: Frame) -> DiscardedTogether | None:
             case cst.Call(
                 func=cst.Attribute(value=receiver, attr=cst.Name(value="to" | "cuda" | "cpu" | "xpu"))
             ):
-                names.append(conflicts.dotted(receiver))
+                names.append(dotted(receiver))
             case _:
                 return None
     known = [name for name in names if name is not None]
@@ -471,12 +473,12 @@ _MAPPING_METHODS = frozenset({"items", "values", "keys", "get"})
 
 def _used_later(frame: Frame, site: CallSite) -> bool:
     """Whether the tensor is named again further down; moving it only to warm up or to time it is not a mistake."""
-    name = conflicts.dotted(site.receiver)
+    name = dotted(site.receiver)
     if name is None:
         whole = site.receiver
         while isinstance(whole, cst.Subscript):
             whole = whole.value
-        return whole is not site.receiver and conflicts.dotted(whole) is not None
+        return whole is not site.receiver and dotted(whole) is not None
     if name.startswith("self."):
         return True
     root = frame.analysis.module if frame.function is None else frame.function.node
@@ -488,13 +490,13 @@ def _used_later(frame: Frame, site: CallSite) -> bool:
         elif not passed or id(node) in skipped:
             continue
         elif isinstance(node, cst.Assign):
-            if any(conflicts.dotted(target.target) == name for target in node.targets):
-                return any(conflicts.dotted(part) == name for part in walk(node.value))
-        elif isinstance(node, cst.Attribute) and conflicts.dotted(node.value) == name:
+            if any(dotted(target.target) == name for target in node.targets):
+                return any(dotted(part) == name for part in walk(node.value))
+        elif isinstance(node, cst.Attribute) and dotted(node.value) == name:
             if node.attr.value not in tensor_methods.METADATA_ATTRIBUTES | _SIZES:
                 return True
             skipped.add(id(node.value))
-        elif conflicts.dotted(node) == name:
+        elif dotted(node) == name:
             return True
     return False
 

@@ -8,7 +8,6 @@ import libcst as cst
 
 from torchdev_lint.flow import (
     checkpoints,
-    conflicts,
     current_device,
     device_objects,
     device_values,
@@ -19,6 +18,7 @@ from torchdev_lint.flow import (
     library_functions,
     literals,
     lost_index,
+    model_calls,
     modules,
     optimizers,
     tensors,
@@ -38,6 +38,7 @@ from torchdev_lint.flow.lattice import (
     Symbol,
 )
 from torchdev_lint.flow.objects import escape
+from torchdev_lint.flow.operands import Given, dotted, given_by
 from torchdev_lint.flow.values import (
     NONE,
     UNKNOWN,
@@ -129,7 +130,7 @@ def unresolved(frame: Frame, path: str, site: CallSite) -> Value:
     name = path.rpartition(".")[2]
     told_device = any(_is_device_argument(argument) for argument in site.arguments)
     if not name[:1].isupper() and not told_device and not callables.STORES_OR_INSPECTS.search(name):
-        conflicts.check_handed_together(frame, site, site.callee)
+        model_calls.check_handed_together(frame, site, site.callee)
     for argument in site.arguments:
         escape(frame, argument.value)
     result = following(frame, frame.result_of(site.node, name if name[:1].isupper() else ""), site)
@@ -147,7 +148,7 @@ def _is_device_argument(argument: Argument) -> bool:
         return True
     if argument.keyword is not None and devices.DEVICE_NAME.search(argument.keyword):
         return True
-    text = conflicts.dotted(argument.node.value)
+    text = dotted(argument.node.value)
     return text is not None and bool(devices.DEVICE_NAME.search(text.rpartition(".")[2]))
 
 
@@ -223,10 +224,10 @@ def _torch(frame: Frame, path: str, site: CallSite) -> Value | None:
     if path.startswith("torch.utils.data."):
         return _dataset(frame, path, site)
     if path == "torch.jit.trace" and len(site.positional()) > 1:
-        conflicts.check_handed_together(frame, site, site.callee)
+        model_calls.check_handed_together(frame, site, site.callee)
         return site.positional()[0].value
     if path == "torch.onnx.export":
-        conflicts.check_handed_together(frame, site, site.callee)
+        model_calls.check_handed_together(frame, site, site.callee)
         return UNKNOWN
     return _operation(frame, path, site)
 
@@ -387,10 +388,10 @@ def _operation(frame: Frame, path: str, site: CallSite) -> Value | None:
         "." in name and not path.startswith(functions.OPERATION_NAMESPACES[1:])
     ):
         return None
-    operands: list[conflicts.Given] = []
+    operands: list[Given] = []
     for argument in site.arguments:
         if not argument.star and argument.keyword not in ("device", "dtype", "out", "generator"):
-            given = conflicts.given_by(argument)
+            given = given_by(argument)
             if name in functions.FIRST_OPERAND_ONLY and argument is not site.arguments[0]:
                 continue
             if argument is site.arguments[0]:

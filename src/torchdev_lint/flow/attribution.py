@@ -1,0 +1,158 @@
+"""Where a conflict is reported: not always where it is met.
+
+When the tensor at fault entered the function through an argument, that is the argument of the call, however many calls
+further up. And what is only possible is told only where nothing speaks against it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import libcst as cst
+
+from torchdev_lint.flow.conditions import Key
+from torchdev_lint.flow.events import Place, Transfer
+from torchdev_lint.flow.evidence import TESTING
+from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.lattice import (
+    Conflict,
+    Device,
+    Leaf,
+    Level,
+    Origin,
+    Symbol,
+    describe,
+)
+from torchdev_lint.flow.operands import Operand, dotted, place_of
+from torchdev_lint.flow.values import Items, Many, Object, Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Where a conflict is reported: the place, its activation, and the activations left on the way up to it."""
+
+    place: Place
+    frame: Frame
+    given: Device
+    crossed: tuple[Frame, ...] = ()
+
+    @property
+    def through(self) -> str:
+        """The function that the reported argument is given to; empty when none was left."""
+        function = self.crossed[-1].function if self.crossed else None
+        return "" if function is None else function.name
+
+    def module(self) -> Object | None:
+        """The outermost module that was entered on the way down to the conflict."""
+        for crossed in self.crossed[::-1]:
+            receiver = None if crossed.function is None else crossed.function.receiver
+            if isinstance(receiver, Object) and crossed.state(receiver).kind == "module":
+                return receiver
+        return None
+
+
+_OF_DATASETS = re.compile(r"(?i)(?:^|_)(?:dataset|datasets|data_?loader|loader)$|dataset$")
+"""Parameters, by name, that are on the CPU with all that they hold."""
+
+
+def worth_telling(frame: Frame, found: Conflict) -> bool:
+    """Whether a conflict that is only possible is to be told: with what a function is given, or a module holds."""
+    if frame.analysis.on_host or frame.analysis.at_top or not TESTING.isdisjoint(frame.analysis.imported):
+        return False
+    for leaf in (found.left, found.right):
+        if isinstance(leaf, Symbol):
+            root = root_of(leaf.key)
+            if leaf.origin is not None and leaf.origin.root().what == "moved":
+                continue  # it was taken to another thing's device on purpose
+            if root[:1] not in (("parameter",), ("self",)) or frame.analysis.only_on_host(root):
+                return False
+            if root[0] == "parameter" and _OF_DATASETS.search(str(root[2])):
+                return False
+            if root[0] == "self" and frame.state(Object(root)).kind != "module":
+                return False
+    return True
+
+
+def root_of(key: Key) -> Key:
+    """The parameter, or whatever else, that a value with this identity was taken from."""
+    while key and key[0] in ("device", "attr", "item"):
+        key = key[1]
+    return key
+
+
+def report_at(frame: Frame, operand: Operand, found: Conflict) -> Report | None:
+    """Where to report a conflict whose right side is at fault; None for the consequence of one already reported.
+
+    An argument's origin leads up to the call. It is not followed out of an activation in which the other side was moved:
+    the caller cannot know the device. But a function of another file is always left: what the file does with it fails.
+    """
+    root = found.right.origin.root() if found.right.origin is not None else None
+    if root is not None and is_consequence(frame, root):
+        return None
+    if root is not None and ("model-call", id(root.node)) in frame.analysis.events:
+        return None  # computed by a module that was never moved, which is told already
+    if found.level != Level.CERTAIN and not worth_telling(frame, found):
+        return None
+    if not frame.analysis.blame(root, certain=found.level == Level.CERTAIN):
+        return None
+    moved = found.left.origin.root() if found.left.origin is not None else None
+    place, current = place_of(frame, operand.node, operand.value), frame
+    crossed: list[Frame] = []
+    origin = found.right.origin
+    while origin is not None and origin.what == "factory" and origin.inner is not None:
+        origin = origin.inner  # made on the device of another tensor: the fault is that one's
+    while (
+        origin is not None
+        and origin.what == "argument"
+        and origin.frame == current.uid
+        and current.caller is not None
+        and not (
+            moved is not None
+            and not current.source.foreign
+            and moved.what == "moved"
+            and moved.frame in {current.uid, *(f.uid for f in crossed)}
+        )
+    ):
+        if root is not None:
+            current.caller.faults.add((id(current.call), id(root.node)))
+        crossed.append(current)
+        current = current.caller
+        value = operand.value if not isinstance(operand.value, (Items, Many)) else Tensor(operand.device)
+        if isinstance(origin.node, cst.Arg):
+            place = place_of(current, origin.node, value if origin.node.star != "**" else operand.value)
+        origin = origin.inner
+    return Report(place, current, operand.device, tuple(crossed))
+
+
+def is_consequence(frame: Frame, root: Origin) -> bool:
+    """Whether the same tensor was already found at fault in this very call: the program does not get here."""
+    child = frame
+    while child.caller is not None:
+        if (id(child.call), id(root.node)) in child.caller.faults:
+            return True
+        child = child.caller
+    return False
+
+
+def transfer_of(frame: Frame, origin: Origin | None) -> Transfer | None:
+    """The transfer that an origin speaks of."""
+    if origin is None or origin.what != "moved":
+        return None
+    match origin.node:
+        case cst.Call(func=cst.Attribute(value=receiver, attr=cst.Name(value=method)), args=arguments):
+            given = next(
+                (a.value for a in arguments if a.keyword is None or a.keyword.value == "device"), None
+            )
+            return Transfer(origin.node, frame.analysis.text(receiver), given, method)
+        case _:
+            return None
+
+
+def called(leaf: Leaf, transfer: Transfer | None) -> str:
+    """What a message calls a device: the name that was used for it, and what it stands for."""
+    plain = describe(leaf)
+    name = dotted(transfer.argument) if transfer is not None else None
+    if name is None or plain == f"`{name}`":
+        return plain
+    return f"`{name}`" if isinstance(leaf, Symbol) else f"`{name}` ({plain.strip('`')})"

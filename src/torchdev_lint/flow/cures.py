@@ -1,0 +1,173 @@
+"""Which expression would cure a conflict: a device that has a name where it is needed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import libcst as cst
+
+from torchdev_lint.flow import device_values
+from torchdev_lint.flow.events import Made
+from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.lattice import (
+    Conflict,
+    Device,
+    Leaf,
+    Origin,
+    Symbol,
+)
+from torchdev_lint.flow.operands import Operand, dotted
+from torchdev_lint.flow.trees import walk
+from torchdev_lint.flow.values import UNKNOWN, Object, Tensor
+from torchdev_lint.torch_api.factories import TAKES_DEVICE
+
+
+@dataclass(frozen=True, slots=True)
+class Callee:
+    """What is called: its text, where it lives, the object when it is known, what kind of thing it is."""
+
+    text: str
+    device: Device
+    thing: Object | None = None
+    is_loss: bool = False
+
+
+def target_expression(
+    frame: Frame, wanted: Device, other: Operand | None = None, callee: Callee | None = None
+) -> str | None:
+    """An expression for a device that holds in an activation.
+
+    A name that holds it; else the other operand's `.device`; else the device of the module's parameters.
+    """
+    # what a caller handed in may be elsewhere in another call: then only the activation's own names are sure
+    handed_in = frame.caller is not None and callee is not None and callee.thing in frame.env.names.values()
+    written = (
+        None if other is None else dotted(other.node.value if isinstance(other.node, cst.Arg) else other.node)
+    )
+    own_only = handed_in or (callee is None and frame.function is not None and written is not None)
+    name = device_values.name_of_device(frame, wanted, local=own_only)
+    if name is not None:
+        return name
+    if other is not None:
+        text = tensor_named_in(frame, other.node, other.device)
+        return None if text is None else f"{text}.device"
+    if callee is None or callee.is_loss or callee.thing is None:
+        return None
+    module = name_of_object(frame, callee.thing)
+    return None if module is None else f"next({module}.parameters()).device"
+
+
+def name_of_object(frame: Frame, thing: Object) -> str | None:
+    """A name, or an attribute of a named thing, that holds the object."""
+    holders: list[tuple[str, Object]] = []
+    for name, value in frame.visible_names():
+        if value == thing:
+            return name
+        if isinstance(value, Object):
+            holders.append((name, value))
+    for name, value in holders:
+        for attribute, held in frame.state(value).attributes.items():
+            if held == thing and attribute.isidentifier():
+                return f"{name}.{attribute}"
+    return None
+
+
+def made_by(
+    frame: Frame, node: cst.CSTNode, found: Conflict, beside: Operand, fault: cst.CSTNode, *, here: bool
+) -> Made | None:
+    """The call that made the operand `fault`, if it stands in this activation or in one that encloses it.
+
+    `here`: the other operand is named in this activation.
+    """
+    origin = None if found.right.origin is None else found.right.origin.root()
+    if origin is None or origin.what != "factory" or not isinstance(origin.node, cst.Call):
+        return None
+    maker: Frame | None = frame
+    while maker is not None and maker.uid != origin.frame:
+        maker = maker.parent if maker.function is not None else None
+    if maker is None or (maker is not frame and maker.function is None):
+        return None
+    arguments = origin.node.args
+    if any(a.keyword is not None and a.keyword.value == "device" for a in arguments):
+        return None
+    name = (dotted(origin.node.func) or "").rpartition(".")[2]
+    keyword = bool(arguments) and name in TAKES_DEVICE
+    target = None
+    if not _wanted_elsewhere(maker, origin.node, fault):
+        target = expression_at(maker, found.left, beside, origin, here=here and maker is frame)
+    return Made(origin.node, target, keyword, any(part is origin.node for part in walk(node)))
+
+
+def _wanted_elsewhere(maker: Frame, made: cst.CSTNode, fault: cst.CSTNode) -> bool:
+    """Whether what a call made is known by a name of its own that is used besides what the operand at fault was taken from."""
+    if any(part is made for part in walk(fault)):
+        return False
+    scope: cst.CSTNode = maker.source.module if maker.function is None else maker.function.node
+    name = None
+    for node in walk(scope):
+        if isinstance(node, cst.Assign) and len(node.targets) == 1:
+            target = node.targets[0].target
+            if isinstance(target, cst.Name) and any(part is made for part in walk(node.value)):
+                name = target.value
+    if name is None or any(isinstance(part, cst.Name) and part.value == name for part in walk(fault)):
+        return False
+    uses = sum(isinstance(node, cst.Name) and node.value == name for node in walk(scope))
+    return uses > 2
+
+
+def tensor_named_in(frame: Frame, node: cst.CSTNode, device: Device) -> str | None:
+    """In the expression of an operand: the name of a tensor that is where the operand is."""
+    inner = node.value if isinstance(node, cst.Arg) else node
+    written = dotted(inner)
+    if written is not None:
+        return written
+    for part in walk(inner, below=(cst.Lambda, cst.GeneratorExp, cst.ListComp, cst.SetComp, cst.DictComp)):
+        text = dotted(part)
+        if text is None:
+            continue
+        value = frame.lookup(text.partition(".")[0])
+        for name in text.split(".")[1:]:
+            value = frame.state(value).attributes.get(name, UNKNOWN) if isinstance(value, Object) else UNKNOWN
+        if isinstance(value, Tensor) and not value.batch and device_values.same_device(value.device, device):
+            return text
+    return None
+
+
+def expression_at(frame: Frame, wanted: Leaf, beside: Operand, origin: Origin, *, here: bool) -> str | None:
+    """An expression for a device that holds already where `origin` happened in this activation."""
+    plain = dotted(beside.node.value if isinstance(beside.node, cst.Arg) else beside.node)
+    written = tensor_named_in(frame, beside.node, beside.device) if here else None
+    for device in (beside.device, wanted):
+        local = frame.function is not None and here and plain is not None
+        named = device_values.name_of_device(frame, device, local=local)
+        if named is not None and frame.bound_before(named, origin):
+            return named
+    if written is not None and isinstance(beside.value, Tensor) and frame.bound_before(written, origin):
+        return f"{written}.device"
+    for name, value in frame.env.names.items():
+        there = isinstance(value, Tensor) and value.device in (wanted, beside.device)
+        if there and frame.bound_before(name, origin):
+            return f"{name}.device"
+    if isinstance(wanted, Symbol) and frame.function is not None and wanted.key[0] == "device":
+        key = wanted.key[1]
+        if key[:2] == ("parameter", id(frame.function.node)) and not frame.rebound_before(key[2], origin):
+            return f"{key[2]}.device"
+        if key[0] == "self":
+            return beside_self(frame, origin)
+    return None
+
+
+def beside_self(frame: Frame, origin: Origin) -> str | None:
+    """In a module's method: the device of a tensor given to it, else of a parameter of `self`."""
+    for name, value in frame.env.names.items():
+        if isinstance(value, Tensor) and isinstance(value.device, Symbol):
+            key = value.device.key[1] if value.device.key[0] == "device" else ()
+            if key[:1] == ("parameter",) and frame.bound_before(name, origin):
+                return f"{name}.device"
+    function = frame.function
+    receiver = None if function is None else function.receiver
+    if isinstance(receiver, Object):
+        for name, value in frame.state(receiver).attributes.items():
+            if isinstance(value, Tensor) and name in frame.state(receiver).registered:
+                return f"self.{name}.device"
+    return None

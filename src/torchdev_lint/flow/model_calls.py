@@ -1,0 +1,137 @@
+"""A module is called: are its inputs where it is?"""
+
+from __future__ import annotations
+
+import re
+
+from torchdev_lint.flow import registration
+from torchdev_lint.flow.attribution import report_at, worth_telling
+from torchdev_lint.flow.callsites import Argument, CallSite
+from torchdev_lint.flow.cures import Callee
+from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.lattice import (
+    Anywhere,
+    Conflict,
+    Cpu,
+    Level,
+    conflict,
+    describe,
+    leaves,
+)
+from torchdev_lint.flow.operands import Operand, dotted, operands_of
+from torchdev_lint.flow.publication import publish_mixed, publish_model_call, publish_unregistered
+from torchdev_lint.flow.values import Object, Tensor, Value
+
+
+def check_model_call(frame: Frame, site: CallSite, callee: Callee) -> None:
+    """Publish a `ModelCall` for each input that is certainly not where the module (or another input) is."""
+    from torchdev_lint.flow.tensors import is_scalar
+
+    inputs = [
+        operand
+        for argument in site.arguments
+        if not _may_be_lengths(frame, argument, callee)
+        for operand in operands_of(frame, argument)
+        if not is_scalar(operand.value)
+    ]
+    if not all(isinstance(leaf, Anywhere) for leaf in leaves(callee.device)):
+        for operand in inputs:
+            found = conflict(callee.device, operand.device, frame.env.path)
+            if found is not None and found.level != Level.NO:
+                _input_elsewhere(frame, site, callee, operand, found)
+        return
+    for operand in inputs:
+        for other in inputs:
+            found = conflict(other.device, operand.device, frame.env.path)
+            # of two inputs, the one left on the CPU is at fault
+            if found is None or found.level == Level.NO or not isinstance(found.right, Cpu):
+                continue
+            report = report_at(frame, operand, found)
+            if report is not None and not publish_unregistered(frame, site.node, found, other):
+                if found.level == Level.CERTAIN:
+                    beside = Callee(callee.text, other.device, None, is_loss=callee.is_loss)
+                    publish_model_call(frame, site.node, report, beside, found, "input", other)
+                else:
+                    publish_mixed(frame, site.node, callee.text, report, found, other)
+            break
+
+
+def check_part(frame: Frame, thing: Object, site: CallSite) -> None:
+    """A part of the module that is being read, of a class that cannot be read, is given first what was just made."""
+    function = frame.function
+    first = site.positional()[0] if site.positional() else None
+    if function is None or first is None or not isinstance(function.receiver, Object):
+        return
+    value = first.value
+    if not isinstance(value, Tensor) or value.scalar is not False:
+        return
+    origins = [leaf.origin for leaf in leaves(value.device)]
+    if not all(o is not None and o.what == "factory" and o.frame == frame.uid for o in origins):
+        return
+    whole = frame.state(function.receiver)
+    operand = Operand(value, value.device, first.node)
+    found = conflict(whole.device, value.device, frame.env.path)
+    if found is not None and found.level != Level.NO and isinstance(found.right, Cpu):
+        _input_elsewhere(frame, site, Callee(site.callee, whole.device, thing), operand, found)
+
+
+def _input_elsewhere(frame: Frame, site: CallSite, callee: Callee, operand: Operand, found: Conflict) -> None:
+    """An input and the module that is called with it are on different devices."""
+    if registration.is_late(frame, found.left):
+        return
+    kept = registration.attribute_site(frame, found.left)
+    if kept is not None:
+        if found.level != Level.CERTAIN and not worth_telling(frame, found):
+            return
+        registration.publish_module(frame, site.node, kept, found, describe(found.right))
+        return
+    if found.level == Level.CERTAIN:
+        report = report_at(frame, operand, found)
+        module = Operand(operand.value, callee.device, site.node)
+        if report is not None and not publish_unregistered(frame, site.node, found, module):
+            publish_model_call(frame, site.node, report, callee, found, "model")
+    elif isinstance(found.right, Cpu) and isinstance(operand.value, Tensor):
+        # a part of the module that is being read: it is wherever the whole was moved to
+        report = report_at(frame, operand, found)
+        module = Operand(callee.thing or operand.value, callee.device, site.node)
+        if report is not None and not publish_unregistered(frame, site.node, found, module):
+            publish_mixed(frame, site.node, callee.text, report, found, module, module=callee)
+
+
+LENGTHS = re.compile(r"(?i)(?:^|_)(?:len|lens|lengths?|seq_?lens?|sizes?|num|n)(?:$|_)|lengths?$")
+"""Names that speak of lengths."""
+
+
+def _may_be_lengths(frame: Frame, argument: Argument, callee: Callee) -> bool:
+    """Whether a module whose `forward` is not known may want this argument on the CPU: `pack_padded_sequence` does."""
+    if callee.thing is None or frame.state(callee.thing).api.startswith("torch.nn."):
+        return False
+    name = argument.keyword or (dotted(argument.node.value) or "").rpartition(".")[2]
+    return LENGTHS.search(name) is not None
+
+
+def check_handed_together(frame: Frame, site: CallSite, callee: str) -> None:
+    """A function that cannot be read gets a moved module and a tensor that is certainly elsewhere."""
+    from torchdev_lint.flow.tensors import is_scalar
+
+    models = [argument.value for argument in site.arguments if _is_moved_module(frame, argument.value)]
+    if len(models) != 1 or not isinstance(models[0], Object):
+        return
+    thing = models[0]
+    for argument in site.arguments:
+        if not isinstance(argument.value, Tensor) or is_scalar(argument.value) or argument.value.batch:
+            continue
+        operand = Operand(argument.value, argument.value.device, argument.node)
+        found = conflict(frame.state(thing).device, operand.device, frame.env.path)
+        if found is not None and found.level == Level.CERTAIN:
+            report = report_at(frame, operand, found)
+            if report is not None:
+                handed = Callee(callee, frame.state(thing).device, thing)
+                publish_model_call(frame, site.node, report, handed, found, "model", together=callee)
+
+
+def _is_moved_module(frame: Frame, value: Value) -> bool:
+    if not isinstance(value, Object):
+        return False
+    state = frame.state(value)
+    return state.moved and state.kind == "module" and not state.moves_inputs

@@ -1,0 +1,124 @@
+"""What is given to an operation or a call: the tensors in it, where each stands in the text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from torchdev_lint.flow.callsites import Argument
+from torchdev_lint.flow.events import Place
+from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.lattice import (
+    Device,
+)
+from torchdev_lint.flow.values import Either, Entries, Items, Many, Object, Tensor, Value
+
+
+def dotted(node: cst.CSTNode | None) -> str | None:
+    """The text of a name or of a chain of attributes of a name; None for anything else."""
+    match node:
+        case cst.Name(value=name):
+            return name
+        case cst.Attribute(value=value, attr=cst.Name(value=name)):
+            base = dotted(value)
+            return None if base is None else f"{base}.{name}"
+        case _:
+            return None
+
+
+_ATOMS = (
+    cst.Name,
+    cst.Attribute,
+    cst.Call,
+    cst.Subscript,
+    cst.List,
+    cst.Dict,
+    cst.ListComp,
+    cst.DictComp,
+    cst.SimpleString,
+)
+
+
+def place_of(frame: Frame, node: cst.Arg | cst.BaseExpression, value: Value) -> Place:
+    """The place of an argument or operand."""
+    inner = node.value if isinstance(node, cst.Arg) else node
+    star = str(node.star) if isinstance(node, cst.Arg) else ""
+    container = ""
+    if isinstance(value, (Items, Many)) or star == "*":
+        container = "list"
+    elif isinstance(value, Entries) or (star == "**" and not (isinstance(value, Tensor) and value.mapping)):
+        container = "dict"
+    return Place(
+        node=node,
+        value_node=inner,
+        text=frame.analysis.text(inner),
+        keyword="" if not isinstance(node, cst.Arg) or node.keyword is None else node.keyword.value,
+        star=star,
+        mapping=isinstance(value, Tensor) and value.mapping,
+        container=container,
+        needs_parentheses=not isinstance(inner, _ATOMS) and not inner.lpar,
+        unsure=not isinstance(value, (Tensor, Either)) or (isinstance(value, Tensor) and value.batch),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A value given to an operation at a node; `inside`: the node is a container that holds it."""
+
+    value: Value
+    node: cst.BaseExpression
+    inside: bool = False
+
+
+def given_by(argument: Argument) -> list[Given]:
+    """What an argument gives to an operation: its value, or each element of a tuple or list."""
+    value, node = argument.value, argument.node.value
+    if isinstance(value, Many):
+        return [Given(value.element, node, inside=True)]
+    if not isinstance(value, Items):
+        return [Given(value, node)]
+    written = node.elements if isinstance(node, (cst.Tuple, cst.List)) else ()
+    if len(written) == len(value.items):
+        return [Given(item, element.value) for item, element in zip(value.items, written, strict=True)]
+    return [Given(item, node, inside=True) for item in value.items]
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A tensor (or a mapping of tensors) given to a call: its value, its device, the node that gives it."""
+
+    value: Value
+    device: Device
+    node: cst.Arg | cst.BaseExpression
+
+
+def operands_of(frame: Frame, argument: Argument) -> Iterator[Operand]:
+    """The tensors in an argument: itself, or the elements of a tuple, list or dict that is written out or known."""
+    from torchdev_lint.flow.tensors import tensor_device
+
+    value, node = argument.value, argument.node
+    match value:
+        case Items(items):
+            written = node.value.elements if isinstance(node.value, (cst.Tuple, cst.List)) else ()
+            for index, item in enumerate(items):
+                device = tensor_device(frame, item)
+                if isinstance(item, (Tensor, Either)) and device is not None:
+                    element = written[index].value if len(written) == len(items) else node
+                    yield Operand(item if element is not node else value, device, element)
+        case Entries(entries=entries):
+            for _, item in entries:
+                device = tensor_device(frame, item)
+                if isinstance(item, (Tensor, Either)) and device is not None:
+                    yield Operand(value, device, node)
+        case Object():
+            state = frame.state(value)
+            if state.kind == "unknown" and state.moved:
+                yield Operand(value, state.device, node)
+        case Tensor() | Either() | Many():
+            device = tensor_device(frame, value)
+            if device is not None:
+                yield Operand(value, device, node)
+        case _:
+            pass

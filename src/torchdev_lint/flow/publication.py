@@ -1,0 +1,191 @@
+"""A conflict that is reported somewhere becomes an event of one of four kinds.
+
+A module that is not where its input is, a module that was never moved, an attribute that is not registered, and else a
+mixed operation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import libcst as cst
+
+from torchdev_lint.flow import placements, registration
+from torchdev_lint.flow.attribution import Report, called, report_at, transfer_of
+from torchdev_lint.flow.cures import Callee, beside_self, made_by, name_of_object, target_expression
+from torchdev_lint.flow.events import Built, MixedOperation, ModelCall, Transfer
+from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.lattice import (
+    Accelerator,
+    Conflict,
+    Cpu,
+    Level,
+    Origin,
+)
+from torchdev_lint.flow.operands import Operand, dotted
+from torchdev_lint.flow.values import Object, Value
+
+
+def publish_model_call(
+    frame: Frame,
+    node: cst.CSTNode,
+    report: Report,
+    callee: Callee,
+    found: Conflict,
+    against: str,
+    other: Operand | None = None,
+    *,
+    together: str = "",
+) -> None:
+    """Publish the event of a module that is not where its input is."""
+    given_by = transfer_of(frame, found.right.origin.root() if found.right.origin is not None else None)
+    moved_by = transfer_of(frame, found.left.origin.root() if found.left.origin is not None else None)
+    misplaced = isinstance(found.right, Accelerator) and isinstance(found.left, Accelerator)
+    transfer = given_by if misplaced else None
+    unmoved = (
+        found.left.origin.root() if isinstance(found.left, Cpu) and found.left.origin is not None else None
+    )
+    callee = replace(callee, thing=report.module() or callee.thing)
+    target = target_expression(report.frame, callee.device, other if report.frame is frame else None, callee)
+    built: Built | None = None
+    if unmoved is not None and unmoved.what == "made":
+        # the module was never moved: the input is where it should be
+        whole = None if callee.thing is None else frame.state(callee.thing).device
+        if isinstance(whole, Cpu) and whole.origin is not None and whole.origin.root().what == "made":
+            unmoved = whole.origin.root()
+        built = _built(frame, report, callee, found, unmoved)
+        target = built.target
+    event = ModelCall(
+        call=node,
+        callee=callee.text,
+        place=report.place,
+        model=found.left,
+        given=found.right,
+        model_name=_name_of_module(report.frame, callee, moved_by) if against == "model" else callee.text,
+        model_device=called(found.left, moved_by),
+        given_device=called(found.right, given_by),
+        target=target,
+        against=against,
+        through=report.through or together,
+        inner=node if report.crossed else None,
+        is_loss=callee.is_loss,
+        transfer=transfer,
+        built=built,
+    )
+    if built is not None:
+        anchor = built.node
+    elif unmoved is not None:
+        anchor = node
+    else:
+        anchor = transfer.node if transfer is not None else report.place.node
+    frame.analysis.publish(("model-call", id(anchor)), event)
+
+
+def _built(frame: Frame, report: Report, callee: Callee, found: Conflict, unmoved: Origin) -> Built:
+    """The call that built a module which was never moved, and how to move it."""
+    at_fault = bool(report.crossed)
+    spot = placements.spot_of(frame, unmoved, callee.thing, report.given, found.right)
+    if spot is not None:
+        return Built(unmoved.node, spot[1], at_fault, spot[0])
+    target = target_expression(report.frame, report.given)
+    usable = target is not None and report.frame.bound_before(target, unmoved)
+    return Built(unmoved.node, target if usable else None, at_fault)
+
+
+def _name_of_module(frame: Frame, callee: Callee, moved_by: Transfer | None) -> str:
+    """What the reader of the report knows the module by."""
+    name = None if callee.thing is None else name_of_object(frame, callee.thing)
+    if name is not None:
+        return name
+    if moved_by is not None and len(moved_by.receiver) <= 40:
+        return moved_by.receiver
+    return callee.text
+
+
+def publish_mixed(
+    frame: Frame,
+    node: cst.CSTNode,
+    operation: str,
+    report: Report,
+    found: Conflict,
+    beside: Operand,
+    *,
+    module: Callee | None = None,
+) -> None:
+    """`module`: the other operand is a module that is called."""
+    other: Operand | None = None if report.crossed or module is not None else beside
+    target = target_expression(report.frame, beside.device, other, module)
+    given_by = transfer_of(frame, found.right.origin.root() if found.right.origin is not None else None)
+    moved_by = transfer_of(frame, found.left.origin.root() if found.left.origin is not None else None)
+    made = made_by(report.frame, node, found, beside, report.place.value_node, here=report.frame is frame)
+    frame.analysis.publish(
+        ("mixed", id(node), id(report.place.node)) if made is None else ("factory", id(made.node)),
+        MixedOperation(
+            node=node,
+            operation=operation,
+            left=found.left,
+            right=found.right,
+            place=report.place,
+            certain=found.level == Level.CERTAIN,
+            left_device=called(found.left, moved_by) if module is None else f"the device of `{module.text}`",
+            right_device=called(found.right, given_by),
+            other=module.text
+            if module is not None
+            else ""
+            if other is None
+            else frame.analysis.text(other.node),
+            target=target,
+            through=report.through,
+            made=made,
+        ),
+    )
+
+
+def publish_unregistered(frame: Frame, node: cst.CSTNode, found: Conflict, beside: Operand) -> bool:
+    """Whether the tensor at fault is an attribute of a module that is not registered; then that is published."""
+    site = registration.attribute_site(frame, found.right)
+    if site is None:
+        return False
+    moved_by = transfer_of(frame, found.left.origin.root() if found.left.origin is not None else None)
+    met = frame.analysis.text(beside.node.value if isinstance(beside.node, cst.Arg) else beside.node)
+    target = target_expression(frame, beside.device) if site.late and site.frame == frame.uid else None
+    if target is None and site.late and site.frame == frame.uid:
+        target = beside_self(frame, Origin(site.node, registration.ATTRIBUTE, frame.uid, step=1))
+    registration.publish_tensor(
+        frame, node, site, found, met=met, met_device=called(found.left, moved_by), target=target
+    )
+    return True
+
+
+def publish_unmoved(
+    frame: Frame, node: cst.CSTNode, report: Report, found: Conflict, beside: Operand
+) -> bool:
+    """Whether the tensor at fault is registered in a module that was never moved; then the module is at fault."""
+    if found.level != Level.CERTAIN:
+        return False
+    holder = _holder(report.frame, report.place.value_node)
+    whole = None if holder is None else report.frame.state(holder).device
+    if (
+        holder is None
+        or not isinstance(whole, Cpu)
+        or whole.origin is None
+        or whole.origin.root().what != "made"
+    ):
+        return False
+    against = Conflict(found.level, whole, found.left)
+    there = report_at(frame, beside, against)
+    if there is not None:
+        publish_model_call(frame, node, there, Callee(holder.text, whole, holder), against, "model")
+    return True
+
+
+def _holder(frame: Frame, node: cst.CSTNode) -> Object | None:
+    """The module that is not moved and has this expression registered as a parameter or buffer."""
+    path = (dotted(node) or "").split(".")
+    value: Value | None = frame.lookup(path[0]) if len(path) > 1 else None
+    for name in path[1:-1]:
+        value = frame.state(value).attributes.get(name) if isinstance(value, Object) else None
+    if not isinstance(value, Object):
+        return None
+    state = frame.state(value)
+    return value if state.kind == "module" and not state.moved and path[-1] in state.registered else None
