@@ -1,4 +1,5 @@
-"""Writes what is derived: rules.md from the rules, and the marked parts of README.md from the tool itself.
+"""Writes what is derived: rules.md from the rules, the JSON Schema and docs/configuration.md from the options, and the marked
+parts of README.md from the tool itself.
 
     python scripts/derive.py            write
     python scripts/derive.py --check    only say what is out of date
@@ -17,6 +18,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from configuration_document import CONFIGURATION, SCHEMA, configuration, schema_text
 from fixture_files import ROOT
 
 from torchdev_lint.cli import main as torchdev_lint
@@ -105,8 +107,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--check", action="store_true", help="write nothing")
     options = parser.parse_args(argv)
-    wanted = {RULES: rules_document(), README: readme(README.read_text(encoding="utf-8"))}
-    old = [path for path, text in wanted.items() if path.read_text(encoding="utf-8") != text]
+    wanted = {
+        RULES: rules_document(),
+        README: readme(README.read_text(encoding="utf-8")),
+        CONFIGURATION: configuration(CONFIGURATION.read_text(encoding="utf-8")),
+        SCHEMA: schema_text(),
+    }
+    old = [
+        path for path, text in wanted.items() if not path.exists() or path.read_text(encoding="utf-8") != text
+    ]
     for path in old:
         print(f"{path.name} is out of date" if options.check else f"{path.name} is written anew")
         if not options.check:

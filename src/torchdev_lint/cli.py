@@ -54,6 +54,10 @@ def _dispatch(arguments: list[str]) -> int:
         from torchdev_lint.cli_rule import explain
 
         return explain(arguments[1:])
+    if command == "config":
+        from torchdev_lint.cli_config import describe
+
+        return describe(arguments[1:])
     if command == "verify":
         from torchdev_lint.cli_verify import verify
 

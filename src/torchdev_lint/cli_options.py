@@ -20,6 +20,7 @@ _DESCRIPTION = "Find, explain and repair PyTorch device mismatches."
 _EPILOG = """commands:
   check [PATH ...]   check files (the default command)
   rule CODE | --all  print the documentation of rules
+  config [KEY]       list or describe the options of the configuration
   infer FILE[:LINE]  print what was inferred of a file or at a line of it
   version            print the version
 
@@ -156,6 +157,18 @@ def _parser() -> argparse.ArgumentParser:
         help="rules to turn off by file",
     )
 
+    rules.add_argument(
+        "--extend-per-file-ignores",
+        action="append",
+        metavar="PATTERN:CODE",
+        type=_comma_list,
+        help="more of them, besides those of the configuration",
+    )
+    rules.add_argument("--fixable", **codes, help="rules whose fixes are offered")
+    rules.add_argument("--extend-fixable", **codes, help="rules whose fixes are offered, too")
+    rules.add_argument("--unfixable", **codes, help="rules whose fixes are not offered")
+    rules.add_argument("--ignore-noqa", action="store_true", help="take no notice of `# noqa` comments")
+
     files = parser.add_argument_group("files")
     patterns: Any = {"action": "append", "metavar": "PATTERNS", "type": _comma_list}
     files.add_argument(
@@ -202,7 +215,7 @@ def _parser() -> argparse.ArgumentParser:
     general.add_argument(
         "--config", action="append", metavar="PATH|KEY=VALUE", default=[], help="a TOML file or setting"
     )
-    general.add_argument("--isolated", action="store_true", help="read no pyproject.toml")
+    general.add_argument("--isolated", action="store_true", help="read no configuration file")
     general.add_argument("-n", "--no-cache", action="store_true", help="accepted; nothing is cached")
     return parser
 
@@ -235,9 +248,29 @@ def _settings(given: argparse.Namespace) -> Settings:
         for assignment in inline:
             config = override(config, assignment)
         more = tuple(anchored(pattern, root) for pattern in _joined(given.extend_exclude) or ())
-        return replace(config, extend_exclude=(*config.extend_exclude, *more), **changes)
+        ignores = [_per_file_ignore(pair, root) for pair in _joined(given.extend_per_file_ignores) or ()]
+        return replace(
+            config,
+            extend_exclude=(*config.extend_exclude, *more),
+            extend_per_file_ignores=(*config.extend_per_file_ignores, *ignores),
+            **_fixable(given, config),
+            **changes,
+        )
 
     return Settings(fixed, overlay)
+
+
+def _fixable(given: argparse.Namespace, config: Config) -> dict[str, Any]:
+    """Which fixes are offered, on top of what `config` says; `--fixable` starts afresh."""
+    chosen, more, less = (
+        _joined(getattr(given, name)) for name in ("fixable", "extend_fixable", "unfixable")
+    )
+    if chosen is not None:
+        return {"fixable": chosen, "extend_fixable": more or (), "unfixable": less or ()}
+    return {
+        "extend_fixable": (*config.extend_fixable, *(more or ())),
+        "unfixable": (*config.unfixable, *(less or ())),
+    }
 
 
 def _changes(given: argparse.Namespace, root: str) -> dict[str, Any]:
@@ -245,7 +278,8 @@ def _changes(given: argparse.Namespace, root: str) -> dict[str, Any]:
     changes: dict[str, Any] = {
         "command_line": Selection(
             _joined(given.select), _joined(given.extend_select) or (), _joined(given.ignore) or ()
-        )
+        ),
+        "ignore_noqa": given.ignore_noqa,
     }
     for name in ("force_exclude", "respect_gitignore", "unsafe_fixes", "output_format"):
         value = getattr(given, name)

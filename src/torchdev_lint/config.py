@@ -7,7 +7,7 @@ Sits at the bottom beside `diagnostics`: it knows rule codes only as strings.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from torchdev_lint.globs import compiled
@@ -39,6 +39,9 @@ OUTPUT_FORMATS = (
     "rdjson",
     "html",
 )
+
+DEFAULT_INCLUDE = ("*.py", "*.pyi", "*.ipynb")
+"""What is checked in a directory."""
 
 DEFAULT_EXCLUDE = (
     ".bzr",
@@ -87,10 +90,6 @@ class Selection:
     extend_select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
 
-    def selectors(self) -> tuple[str, ...]:
-        """Every selector of the layer."""
-        return (*(self.select or ()), *self.extend_select, *self.ignore)
-
     def decide(self, code: str) -> bool | None:
         """Whether the layer turns `code` on (True), off (False) or leaves it (None).
 
@@ -120,6 +119,8 @@ class Config:
 
     root: str = "."
     """The directory that the patterns are relative to."""
+    source: str = ""
+    """The file that was read, for messages; empty when there was none."""
     select: tuple[str, ...] | None = None
     extend_select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
@@ -128,37 +129,69 @@ class Config:
     off_by_default: frozenset[str] = frozenset()
     """Codes of the rules that have to be asked for; filled in by the loader, which knows the rules."""
     per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    extend_per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    ignore_noqa: bool = False
+    """Whether `# noqa` comments count for nothing; only the command line says so."""
     src: tuple[str, ...] = (".", "src")
     """The directories, below `root`, that imports of the project's own modules start from."""
     tensor_constructors: tuple[str, ...] = ()
     """More functions known to return CPU tensors, by bare or dotted name."""
+    device_sources: tuple[str, ...] = ()
+    """Functions that return the device that the program works on, by bare or dotted name."""
     stubs: tuple[str, ...] = ()
     """Paths of stub files, which tell what libraries do to devices."""
+    target_torch: tuple[int, ...] = ()
+    """The oldest version of PyTorch that the code has to run with; empty when none was named."""
+    include: tuple[str, ...] = DEFAULT_INCLUDE
+    extend_include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = DEFAULT_EXCLUDE
     extend_exclude: tuple[str, ...] = ()
     force_exclude: bool = False
     respect_gitignore: bool = True
+    fixable: tuple[str, ...] | None = None
+    extend_fixable: tuple[str, ...] = ()
+    unfixable: tuple[str, ...] = ()
     unsafe_fixes: bool = False
     output_format: str = "full"
 
-    def selectors(self) -> tuple[str, ...]:
-        """Every rule selector that is used anywhere."""
-        per_file = (code for _, codes in self.per_file_ignores for code in codes)
-        return (*self._file_layer().selectors(), *self.command_line.selectors(), *per_file)
+    def selectors(self) -> Iterator[tuple[str, str]]:
+        """Every rule selector that is used anywhere, after the key or flag that it was given to."""
+        flags = self.command_line
+        given = {
+            "'select'": self.select,
+            "'extend-select'": self.extend_select,
+            "'ignore'": self.ignore,
+            "--select": flags.select,
+            "--extend-select": flags.extend_select,
+            "--ignore": flags.ignore,
+            "'fixable'": self.fixable,
+            "'extend-fixable'": self.extend_fixable,
+            "'unfixable'": self.unfixable,
+        }
+        for where, codes in given.items():
+            yield from ((where, code) for code in codes or ())
+        for key in ("per-file-ignores", "extend-per-file-ignores"):
+            for _, codes in getattr(self, key.replace("-", "_")):
+                yield from ((repr(key), code) for code in codes)
 
     def selects(self, code: str, path: str) -> bool:
         """Whether the rule `code` is on for the file `path`."""
         if not self._enabled(code):
             return False
-        if not self.per_file_ignores:
+        ignores = (*self.per_file_ignores, *self.extend_per_file_ignores)
+        if not ignores:
             return True
         absolute = os.path.abspath(path)
         return not any(
             covers(selector, code)
-            for pattern, codes in self.per_file_ignores
+            for pattern, codes in ignores
             if compiled((pattern,), self.root).match(absolute)
             for selector in codes
         )
+
+    def fixes(self, code: str) -> bool:
+        """Whether the fixes of the rule `code` are offered."""
+        return Selection(self.fixable, self.extend_fixable, self.unfixable).decide(code) is not False
 
     def _file_layer(self) -> Selection:
         return Selection(self.select, self.extend_select, self.ignore)
@@ -193,9 +226,11 @@ def _asked_for(file: Selection, over: Selection) -> tuple[str, ...]:
 def check_selectors(config: Config, codes: Iterable[str]) -> None:
     """Raise `ConfigError` for the first selector that stands for none of `codes`."""
     known = [*codes, SYNTAX_ERROR, REVEALED, UNUSED_SUPPRESSION]
-    for selector in config.selectors():
+    for where, selector in config.selectors():
         if not any(covers(selector, code) for code in known):
-            raise ConfigError(f"unknown rule selector {selector!r}{did_you_mean(selector, known)}")
+            file = f"{config.source}: " if config.source and not where.startswith("-") else ""
+            near = did_you_mean(selector, known)
+            raise ConfigError(f"{file}{where}: unknown rule selector {selector!r}{near}")
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

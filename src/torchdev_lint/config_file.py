@@ -1,31 +1,40 @@
-"""Reads `[tool.torchdev-lint]` from TOML into a `Config`; finds it in a directory."""
+"""Reads `[tool.torchdev-lint]` or torchdev-lint.toml into a `Config`; finds it in a directory."""
 
 from __future__ import annotations
 
 import os
-import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
-from torchdev_lint.config import OUTPUT_FORMATS, Config, ConfigError, did_you_mean
+from torchdev_lint.config import Config, ConfigError, covers, did_you_mean
+from torchdev_lint.globs import anchored
 
 SECTION = "torchdev-lint"
-FILE_NAME = "pyproject.toml"
-
-_DOTTED_NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*\Z")
+PYPROJECT = "pyproject.toml"
+FILE_NAMES = (".torchdev-lint.toml", "torchdev-lint.toml", PYPROJECT)
+"""The files that a directory's configuration may be in, the first that counts first."""
 
 
 def config_in(directory: str) -> Config | None:
-    """The configuration in `directory` itself; None without a pyproject.toml with our section.
+    """The configuration in `directory` itself; None without a file of ours or a section in its pyproject.toml.
 
-    Raises `ConfigError`.
+    Of several files the first of `FILE_NAMES` counts. Raises `ConfigError`.
     """
-    path = os.path.join(directory, FILE_NAME)
-    table = _section_of(path)
-    return None if table is None else config_from_table(table, path, Config(root=os.path.abspath(directory)))
+    for name in FILE_NAMES:
+        path = os.path.join(directory, name)
+        data = _read(path)
+        # Most projects have no section of ours: neither pay for the TOML parser nor complain of their mistakes.
+        if data is None or (name == PYPROJECT and SECTION.encode() not in data):
+            continue
+        document = _parse_bytes(data, path)
+        section = _section(document, path)
+        if section is None and name == PYPROJECT:
+            continue
+        return _of_file(document if section is None else section, path, os.path.abspath(directory), ())
+    return None
 
 
 def load_config_file(path: str, root: str) -> Config:
@@ -34,46 +43,128 @@ def load_config_file(path: str, root: str) -> Config:
     The section `[tool.torchdev-lint]` is read where there is one (and always in a pyproject.toml), else the
     file's top. Raises `ConfigError`.
     """
-    document = _parse_file(path)
-    section = _section(document, path)
-    if section is None:
-        section = {} if os.path.basename(path) == FILE_NAME else document
-    return config_from_table(section, path, Config(root=os.path.abspath(root)))
+    return _load(path, os.path.abspath(root), ())
 
 
 def override(base: Config, assignment: str) -> Config:
     """`base` with an inline TOML `key = value` on top. Raises `ConfigError`."""
-    return config_from_table(_parse_text(assignment, "--config"), "--config", base)
+    table = _parse_text(assignment, "--config")
+    if "extend" in table:
+        raise ConfigError(f"--config: 'extend' (= {table['extend']!r}) can only stand in a file")
+    return config_from_table(table, "--config", base)
 
 
 def config_from_table(table: Mapping[str, Any], where: str, base: Config) -> Config:
-    """`base` with the keys of `table` on top; `where` names the source in errors. Raises `ConfigError`."""
+    """`base` with the keys of `table`, less `extend`, on top; `where` names the source in errors. Raises `ConfigError`."""
+    return replace(base, **_changes(table, where, base.root))
+
+
+def _changes(table: Mapping[str, Any], where: str, root: str) -> dict[str, Any]:
+    """The fields of a `Config` that a table sets."""
+    from torchdev_lint.config_options import BY_NAME
+
     changes: dict[str, Any] = {}
     for key, value in table.items():
-        reader = _READERS.get(key)
-        if reader is None:
-            raise ConfigError(f"{where}: unknown key {key!r} (= {value!r}){did_you_mean(key, _READERS)}")
+        option = BY_NAME.get(key)
+        if option is None:
+            raise ConfigError(f"{where}: unknown key {key!r} (= {value!r}){did_you_mean(key, BY_NAME)}")
         try:
-            changes[key.replace("-", "_")] = reader(value)
+            changes[option.field] = option.kind.read(value)
         except ValueError as error:
-            raise ConfigError(f"{where}: {key!r} must be {error}, not {value!r}") from None
+            raise ConfigError(
+                f"{where}: {key!r} must be {error}, not {value!r}{_near(option.kind.schema, value)}"
+            ) from None
+    changes.pop("extend", None)
     if "stubs" in changes:
-        changes["stubs"] = tuple(os.path.join(base.root, path) for path in changes["stubs"])
+        changes["stubs"] = tuple(os.path.join(root, path) for path in changes["stubs"])
+    return changes
+
+
+def _near(schema: Mapping[str, Any], value: object) -> str:
+    """The near miss where a value is one of a few words."""
+    return did_you_mean(value, schema["enum"]) if "enum" in schema and isinstance(value, str) else ""
+
+
+def _load(path: str, root: str, extended_by: tuple[str, ...]) -> Config:
+    try:
+        with open(path, "rb") as file:
+            document = _parse_bytes(file.read(), path)
+    except OSError as error:
+        where = f"{extended_by[-1]}: 'extend': " if extended_by else ""
+        raise ConfigError(f"{where}{path}: cannot be read: {error.strerror}") from None
+    section = _section(document, path)
+    if section is None:
+        section = {} if os.path.basename(path) == PYPROJECT else document
+    return _of_file(section, path, root, extended_by)
+
+
+def _of_file(table: Mapping[str, Any], path: str, root: str, extended_by: tuple[str, ...]) -> Config:
+    """The configuration of the file `path`, on top of the one that it extends."""
+    changes = _changes(table, path, root)
+    start = table.get("extend")
+    if start is None:
+        return replace(Config(root=root, source=path), **changes)
+    start = os.path.expanduser(os.path.expandvars(start))
+    start = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(path)), start))
+    known = (*extended_by, path)
+    if os.path.realpath(start) in {os.path.realpath(one) for one in known}:
+        raise ConfigError(f"{path}: 'extend' (= {table['extend']!r}) leads back to {start}")
+    base = _load(start, os.path.dirname(start), known)
+    return replace(_at_home(base), **_added(base, changes), root=root, source=path)
+
+
+def _at_home(base: Config) -> Config:
+    """`base` with patterns and paths that mean the same under another root."""
+
+    def here(patterns: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(anchored(pattern, base.root) for pattern in patterns)
+
+    changes: dict[str, Any] = {
+        name: here(getattr(base, name)) for name in ("include", "extend_include", "exclude", "extend_exclude")
+    }
+    for name in ("per_file_ignores", "extend_per_file_ignores"):
+        changes[name] = tuple((anchored(pattern, base.root), codes) for pattern, codes in getattr(base, name))
+    if base.src != Config().src:
+        changes["src"] = tuple(os.path.join(base.root, path) for path in base.src)
     return replace(base, **changes)
 
 
-def _section_of(path: str) -> Mapping[str, Any] | None:
+def _added(base: Config, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """`changes` with what is added to the lists of `base` rather than put in their place."""
+    home = _at_home(base)
+    added = dict(changes)
+    for name in ("extend_exclude", "extend_include", "extend_per_file_ignores"):
+        added[name] = (*getattr(home, name), *changes.get(name, ()))
+    for chosen, extended, refused in (
+        ("select", "extend_select", "ignore"),
+        ("fixable", "extend_fixable", "unfixable"),
+    ):
+        if chosen in changes:
+            # A selection of its own starts afresh.
+            added |= {name: changes.get(name, ()) for name in (extended, refused)}
+            continue
+        more, less = changes.get(extended, ()), changes.get(refused, ())
+        before = getattr(base, chosen)
+        added[chosen] = None if before is None else _without(before, less)
+        added[extended] = (*_without(getattr(base, extended), less), *more)
+        added[refused] = (*_without(getattr(base, refused), more), *less)
+    return added
+
+
+def _without(selectors: tuple[str, ...], contradicting: tuple[str, ...]) -> tuple[str, ...]:
+    """The selectors less those that a later file takes back as a whole."""
+    return tuple(one for one in selectors if not any(covers(other, one) for other in contradicting))
+
+
+def _read(path: str) -> bytes | None:
+    """The bytes of a file that need not be there."""
     try:
         with open(path, "rb") as file:
-            data = file.read()
+            return file.read()
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return None
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
-    # Most projects have no section of ours: neither pay for the TOML parser nor complain of their mistakes.
-    if SECTION.encode() not in data:
-        return None
-    return _section(_parse_bytes(data, path), path)
 
 
 def _section(document: Mapping[str, Any], path: str) -> Mapping[str, Any] | None:
@@ -82,14 +173,6 @@ def _section(document: Mapping[str, Any], path: str) -> Mapping[str, Any] | None
     if section is not None and not isinstance(section, dict):
         raise ConfigError(f"{path}: 'tool.{SECTION}' must be a table, not {section!r}")
     return section
-
-
-def _parse_file(path: str) -> Mapping[str, Any]:
-    try:
-        with open(path, "rb") as file:
-            return _parse_bytes(file.read(), path)
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
 
 
 def _parse_bytes(data: bytes, path: str) -> Mapping[str, Any]:
@@ -106,55 +189,3 @@ def _parse_text(text: str, where: str) -> Mapping[str, Any]:
         return dict(toml.loads(text))
     except ValueError as error:
         raise ConfigError(f"{where}: not valid TOML: {error}") from None
-
-
-def _strings(value: object) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise ValueError("a list of strings")
-    return tuple(value)
-
-
-def _names(value: object) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(
-        isinstance(name, str) and _DOTTED_NAME.match(name) for name in value
-    ):
-        raise ValueError("a list of function names such as 'encode' or 'mylib.encode'")
-    return tuple(value)
-
-
-def _flag(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError("true or false")
-    return value
-
-
-def _format(value: object) -> str:
-    if value not in OUTPUT_FORMATS:
-        raise ValueError(f"one of {', '.join(OUTPUT_FORMATS)}")
-    return str(value)
-
-
-def _ignores(value: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    if not isinstance(value, dict):
-        raise ValueError("a table of patterns and lists of codes")
-    try:
-        return tuple((str(pattern), _strings(codes)) for pattern, codes in value.items())
-    except ValueError:
-        raise ValueError("a table of patterns and lists of codes") from None
-
-
-_READERS: Mapping[str, Callable[[Any], Any]] = {
-    "select": _strings,
-    "extend-select": _strings,
-    "ignore": _strings,
-    "per-file-ignores": _ignores,
-    "src": _strings,
-    "tensor-constructors": _names,
-    "stubs": _strings,
-    "exclude": _strings,
-    "extend-exclude": _strings,
-    "force-exclude": _flag,
-    "respect-gitignore": _flag,
-    "unsafe-fixes": _flag,
-    "output-format": _format,
-}

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from importlib import import_module
@@ -24,6 +25,14 @@ if TYPE_CHECKING:
 
 STDIN_NAMES = ("-", "stdin")
 
+_LISTS = {
+    "tensor-constructors": "Functions known to return CPU tensors",
+    "device-sources": "Functions known to return the device that the program works on",
+    "stubs": "Stub files",
+    "src": "Directories that imports of the project's own modules start from",
+}
+"""Options of the configuration that flake8 can be given instead, as `--tdv-NAME`."""
+
 
 class Plugin:
     """Made by flake8 once per file, with the arguments that it finds by name."""
@@ -31,8 +40,9 @@ class Plugin:
     name = "torchdev-lint"
     version = __version__
 
-    tensor_constructors: ClassVar[tuple[str, ...]] = ()
-    """From `--tdv-tensor-constructors`; goes over the configuration's when it is not empty."""
+    _overrides: ClassVar[dict[str, Any]] = {}
+    """Fields of the configuration that flake8's options replace."""
+    _config_file: ClassVar[str] = ""
     _settings: ClassVar[Settings | None] = None
     _sources: ClassVar[DiskSources | None] = None
 
@@ -46,20 +56,37 @@ class Plugin:
         """Declare our options; rules that are off by default join flake8's default ignores."""
         from torchdev_lint.rules.registry import all_rules
 
+        for name, what in _LISTS.items():
+            option_manager.add_option(
+                f"--tdv-{name}",
+                default="",
+                parse_from_config=True,
+                comma_separated_list=True,
+                normalize_paths=name in ("stubs", "src"),
+                metavar=name.split("-")[-1],
+                help=f"{what}, instead of those that the configuration names.",
+            )
         option_manager.add_option(
-            "--tdv-tensor-constructors",
+            "--tdv-config",
             default="",
             parse_from_config=True,
-            comma_separated_list=True,
-            metavar="names",
-            help="Functions known to return CPU tensors, instead of those named in pyproject.toml.",
+            normalize_paths=True,
+            metavar="path",
+            help="The configuration file, instead of the nearest pyproject.toml or torchdev-lint.toml.",
         )
         option_manager.extend_default_ignore([rule.code for rule in all_rules() if not rule.default])
 
     @classmethod
     def parse_options(cls, options: argparse.Namespace) -> None:
         """Take over flake8's options."""
-        cls.tensor_constructors = tuple(options.tdv_tensor_constructors)
+        given = {name.replace("-", "_"): getattr(options, f"tdv_{name.replace('-', '_')}") for name in _LISTS}
+        cls._overrides = {field: tuple(value) for field, value in given.items() if value}
+        chosen, more = _rules_among(options.select), _rules_among(options.extend_select)
+        if chosen or more:
+            from torchdev_lint.config import Selection
+
+            cls._overrides["command_line"] = Selection(chosen or None, more)
+        cls._config_file = options.tdv_config
         cls._settings = None
         cls._sources = None
 
@@ -76,21 +103,27 @@ class Plugin:
     def _config(self) -> Config:
         """The file's configuration. Raises flake8's `ExecutionError`."""
         from torchdev_lint.config import ConfigError
-        from torchdev_lint.engine.settings import Settings
 
         cls = type(self)
-        if cls._settings is None:
-            cls._settings = Settings()
         try:
+            if cls._settings is None:
+                cls._settings = cls._read()
             config = cls._settings.for_file("" if self.filename in STDIN_NAMES else self.filename)
         except ConfigError as error:
             # The one exception that flake8 prints as a message; untyped, hence imported by name.
             raise import_module("flake8.exceptions").ExecutionError(f"torchdev-lint: {error}") from None
         # What is off by default is flake8's to filter: `--extend-select` must find it.
         config = replace(config, off_by_default=frozenset())
-        if cls.tensor_constructors:
-            config = replace(config, tensor_constructors=cls.tensor_constructors)
-        return config
+        return replace(config, **cls._overrides)
+
+    @classmethod
+    def _read(cls) -> Settings:
+        from torchdev_lint.config_file import load_config_file
+        from torchdev_lint.engine.settings import Settings
+
+        if not cls._config_file:
+            return Settings()
+        return Settings(load_config_file(cls._config_file, os.path.dirname(cls._config_file)))
 
     def _diagnostics(self) -> list[Diagnostic]:
         from torchdev_lint.engine.findings import findings
@@ -125,3 +158,8 @@ class Plugin:
         return Diagnostic(
             self.filename, SYNTAX_ERROR, "internal-error", describe_bug(error), Range(start, start)
         )
+
+
+def _rules_among(selectors: Sequence[str] | None) -> tuple[str, ...]:
+    """Those that speak of single rules of ours; a mere `TDV` only turns the plugin on, and the rules are the file's to choose."""
+    return tuple(one for one in selectors or () if one.startswith("TDV") and one != "TDV")

@@ -50,7 +50,8 @@ def flake8(project: Path, stand_in: object, capfd: pytest.CaptureFixture[str]) -
 
     yield run
     Plugin._settings = None
-    Plugin.tensor_constructors = ()
+    Plugin._overrides = {}
+    Plugin._config_file = ""
 
 
 def lines_of(outcome: Any) -> list[str]:
@@ -150,7 +151,7 @@ def test_rules_that_are_off_by_default_join_flake8_s_default_ignores(monkeypatch
         ignored: list[str] = []  # noqa: RUF012
 
         def add_option(self, *names: str, **settings: object) -> None:
-            assert names == ("--tdv-tensor-constructors",)
+            assert all(name.startswith("--tdv-") for name in names)
 
         def extend_default_ignore(self, codes: list[str]) -> None:
             self.ignored = codes
@@ -175,3 +176,50 @@ def test_files_without_torch_cost_next_to_nothing(project: Path) -> None:
 def test_plugin_declares_what_flake8_asks_for() -> None:
     assert (Plugin.name, bool(Plugin.version)) == ("torchdev-lint", True)
     assert list(Plugin(ast.parse(""), "a.py", []).run()) == []
+
+
+def test_flake8_s_own_options_go_over_the_file(flake8: Run, project: Path) -> None:
+    (project / "a.py").write_text("import torch\nSAFE\nRISKY\n")
+    (project / "pyproject.toml").write_text('[tool.torchdev-lint]\nselect = ["TDV001"]\n')
+    assert [line.split()[1] for line in flake8("a.py")[1]] == ["TDV001"]
+    assert [line.split()[1] for line in flake8("--select=E9,TDV002", "a.py")[1]] == ["TDV002"]
+    assert [line.split()[1] for line in flake8("--select=TDV0", "a.py")[1]] == ["TDV001", "TDV002"]
+
+
+def test_the_file_can_be_named(flake8: Run, project: Path) -> None:
+    (project / "a.py").write_text("import torch\nSAFE\nRISKY\n")
+    (project / "conf").mkdir()
+    (project / "conf/lint.toml").write_text('ignore = ["TDV001"]\nper-file-ignores = {"b.py" = ["TDV002"]}\n')
+    (project / ".flake8").write_text("[flake8]\ntdv-config = conf/lint.toml\n")
+    assert [line.split()[1] for line in flake8("a.py")[1]] == ["TDV002"]
+    code, lines = flake8("--tdv-config=none.toml", "a.py")
+    assert code == 1
+    assert "none.toml: cannot be read" in lines[-1]
+
+
+@pytest.mark.parametrize(
+    ("flag", "field", "expected"),
+    [
+        ("--tdv-device-sources=pick,mylib.pick", "device_sources", ("pick", "mylib.pick")),
+        ("--tdv-src=lib", "src", ("lib",)),
+    ],
+)
+def test_lists_of_the_configuration_can_be_given(
+    flake8: Run,
+    project: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    flag: str,
+    field: str,
+    expected: tuple[str, ...],
+) -> None:
+    seen: list[tuple[str, ...]] = []
+    monkeypatch.setattr(
+        check,
+        "check_source",
+        lambda text, path, config, sources: seen.append(getattr(config, field)) or [],
+    )
+    (project / "a.py").write_text("import torch\n")
+    flake8(flag, "a.py")
+    assert [tuple(Path(one).name for one in value) for value in seen] == [
+        tuple(Path(one).name for one in expected)
+    ]

@@ -10,7 +10,7 @@ PACKAGE = Path(__file__).parents[2] / "src" / "torchdev_lint"
 
 LAYERS = (
     ("diagnostics", "globs"),
-    ("config", "config_file"),
+    ("config", "config_file", "config_options"),
     ("source", "torch_api", "stubs"),
     ("flow",),
     ("rules", "report", "fixes"),
@@ -21,6 +21,7 @@ LAYERS = (
         "cli_noqa",
         "cli_check",
         "cli_rule",
+        "cli_config",
         "cli_verify",
         "cli_doctor",
         "cli_infer",
@@ -80,6 +81,6 @@ def test_only_some_rooms_know_the_tree(room: str, stranger: str) -> None:
 
 
 def test_cheap_modules_import_nothing_from_outside() -> None:
-    for name in ("diagnostics", "config", "config_file", "globs"):
+    for name in ("diagnostics", "config", "config_file", "config_options", "globs"):
         for imported in imports_of(PACKAGE / f"{name}.py"):
             assert imported.partition(".")[0] not in ("libcst", "rich", "pathspec")

@@ -57,7 +57,9 @@ def check_source(text: str, path: str, config: Config, sources: Sources | None =
     if isinstance(module, Diagnostic):
         return [module]
     constructors = DEFAULT_TENSOR_CONSTRUCTORS | frozenset(config.tensor_constructors)
-    options = Options(constructors, shelf(config.stubs), in_cells=path.endswith(".ipynb"))
+    options = Options(
+        constructors, shelf(config.stubs), path.endswith(".ipynb"), frozenset(config.device_sources)
+    )
     events = read_module(module, options, project=project)
     findings: list[tuple[type[Rule], Finding]] = []
     for rule in selected:

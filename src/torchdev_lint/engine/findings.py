@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from torchdev_lint.config import SYNTAX_ERROR, UNUSED_SUPPRESSION, Config
 from torchdev_lint.diagnostics import Diagnostic
 from torchdev_lint.source.suppression import Suppressions
+from torchdev_lint.torch_api.versions import runs_with
 
 if TYPE_CHECKING:
     from torchdev_lint.flow.projects import Sources
@@ -21,6 +23,7 @@ def findings(
     """
     from torchdev_lint.engine.check import check_source  # Loads LibCST; files without torch never get here.
 
+    noqa = noqa and not config.ignore_noqa
     found = check_source(text, path, config, sources)
     if not config.selects(SYNTAX_ERROR, path):
         found = [one for one in found if one.code != SYNTAX_ERROR]
@@ -33,4 +36,13 @@ def findings(
         from torchdev_lint.engine.unused import unused_suppressions
 
         left += unused_suppressions(text, path, config, suppressions, found)
-    return sorted(left, key=Diagnostic.sort_key)
+    return sorted((_with_allowed_fix(one, config) for one in left), key=Diagnostic.sort_key)
+
+
+def _with_allowed_fix(one: Diagnostic, config: Config) -> Diagnostic:
+    if one.fix is None:
+        return one
+    written = (edit.content for edit in one.fix.edits)
+    return (
+        one if config.fixes(one.code) and runs_with(written, config.target_torch) else replace(one, fix=None)
+    )

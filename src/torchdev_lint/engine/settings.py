@@ -1,4 +1,4 @@
-"""The configuration for each directory of a run: the nearest pyproject.toml, under the command line."""
+"""The configuration for each directory of a run: that of the nearest file, under the command line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from torchdev_lint.stubs.shelf import shelf
 class Settings:
     """Looks up configurations, each directory once.
 
-    `fixed` is used everywhere in place of any pyproject.toml; `overlay` puts the command line on top of what
+    `fixed` is used everywhere in place of any file that is found; `overlay` puts the command line on top of what
     is found. Every lookup may raise `ConfigError`.
     """
 
@@ -58,6 +58,7 @@ class Settings:
             (*config.exclude, *config.extend_exclude),
             config.respect_gitignore,
             config.force_exclude,
+            (*config.include, *config.extend_include),
         )
 
     def _finish(self, config: Config) -> Config:

@@ -381,6 +381,8 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
         return command_lines.call_parser(frame, thing, name, site)
     if {name, f"{thing.text}.{name}"} & frame.analysis.options.tensor_constructors:
         return Tensor(Cpu(Origin(site.node, "made")))
+    if {name, f"{thing.text}.{name}"} & frame.analysis.options.device_sources:
+        return torch_functions.told_device(f"{thing.text}.{name}")
     return not_followed(frame, site)
 
 

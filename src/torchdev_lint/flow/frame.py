@@ -83,7 +83,7 @@ def statement(
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the user's configuration tells the inference: names of functions that return CPU tensors, stub files.
+    """What the user's configuration tells the inference: names of functions that return CPU tensors or devices, stub files.
 
     `in_cells`: the module is a notebook, whose cells may be run on different days.
     """
@@ -91,6 +91,7 @@ class Options:
     tensor_constructors: frozenset[str]
     shelf: Shelf = field(default_factory=shelf)
     in_cells: bool = False
+    device_sources: frozenset[str] = frozenset()
 
 
 class Recording(Protocol):

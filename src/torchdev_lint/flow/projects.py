@@ -98,7 +98,9 @@ class Project:
     def imported(self, frame: Frame, base: str, name: str) -> Value:
         """What `from base import name` (`import base`) binds: an `Import` for a file of the project, else an `Api`."""
         path = joined(base, name)
-        named = {path, name} & (frame.analysis.options.tensor_constructors - DEFAULT_TENSOR_CONSTRUCTORS)
+        options = frame.analysis.options
+        told = (options.tensor_constructors - DEFAULT_TENSOR_CONSTRUCTORS) | options.device_sources
+        named = {path, name} & told
         found = None if named else self._resolve(frame.source.path, base)
         location = None if found is None else found[0]
         if location is not None and location.file is None:

@@ -7,13 +7,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from torchdev_lint.config import DEFAULT_INCLUDE
 from torchdev_lint.globs import compiled
 from torchdev_lint.source.gitignore import GitIgnore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SUFFIXES = (".py", ".pyi", ".ipynb")
+_SUFFIXES = tuple(pattern.removeprefix("*") for pattern in DEFAULT_INCLUDE)
 
 
 class DiscoveryError(Exception):
@@ -28,6 +29,13 @@ class FileRules:
     exclude: tuple[str, ...] = ()
     respect_gitignore: bool = True
     force_exclude: bool = False
+    include: tuple[str, ...] = DEFAULT_INCLUDE
+
+    def includes(self, path: str) -> bool:
+        """Whether the file `path` (absolute) is one to check when its directory is walked."""
+        if self.include == DEFAULT_INCLUDE:
+            return path.endswith(_SUFFIXES)  # What nearly every project has, and cheaper than patterns.
+        return compiled(self.include, self.root).match(path)
 
     def excludes(self, path: str) -> bool:
         """Whether a pattern matches `path` (absolute) itself."""
@@ -57,7 +65,7 @@ def discover(paths: Sequence[str], rules_for: Callable[[str], FileRules]) -> Dis
     """The files to visit, sorted, each once.
 
     A file is taken whatever its name and the patterns (but for `force_exclude`), a directory is walked for
-    Python files and notebooks. `rules_for` gives the rules that hold in a directory. Symbolic links to directories are
+    what its rules include. `rules_for` gives the rules that hold in a directory. Symbolic links to directories are
     followed only when given. Raises `DiscoveryError` for a path that does not exist.
     """
     walk = _Walk(rules_for)
@@ -99,9 +107,10 @@ class _Walk:
             for entry in listing:
                 path = entry.name if current == "." else os.path.join(current, entry.name)
                 is_directory = entry.is_dir(follow_symlinks=False)
-                if not is_directory and not (entry.name.endswith(SUFFIXES) and _is_file(entry)):
+                whole = os.path.join(absolute, entry.name)
+                if not is_directory and not (rules.includes(whole) and _is_file(entry)):
                     continue
-                if rules.excludes(os.path.join(absolute, entry.name)):
+                if rules.excludes(whole):
                     continue
                 # No link to a directory was followed below the start: the real path is that of the names.
                 target = os.path.join(real, entry.name)

@@ -1,13 +1,19 @@
 """Which rules a configuration selects, and how it is read."""
 
 import sys
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from torchdev_lint.config import Config, ConfigError, Selection, check_selectors
 from torchdev_lint.config_file import config_from_table, config_in, load_config_file, override
+from torchdev_lint.config_options import OPTIONS, Option, json_schema
 from torchdev_lint.engine.settings import Settings
+
+tomllib = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
 CODES = ("TDV001", "TDV002", "TDV010", "TDV101")
 OFF = frozenset({"TDV101"})
@@ -112,12 +118,38 @@ force-exclude = true
 respect-gitignore = false
 unsafe-fixes = true
 output-format = "concise"
+include = ["*.py"]
+extend-include = ["*.pyw"]
+fixable = ["TDV001"]
+extend-fixable = ["TDV002"]
+unfixable = ["TDV003"]
+device-sources = ["mylib.device"]
+stubs = ["stubs/a.toml"]
+src = ["lib"]
+target-torch = "2.1"
 [tool.torchdev-lint.per-file-ignores]
 "tests/*" = ["TDV001"]
+[tool.torchdev-lint.extend-per-file-ignores]
+"docs/*" = ["TDV002"]
 """
     )
-    assert config_in(str(tmp_path)) == Config(
+    fields = {option.field for option in OPTIONS} - {"extend"}
+    default = Config()
+    read = config_in(str(tmp_path))
+    assert all(getattr(read, field) != getattr(default, field) for field in fields), "an option is not tried"
+    assert read == Config(
         root=str(tmp_path),
+        source=str(file),
+        include=("*.py",),
+        extend_include=("*.pyw",),
+        fixable=("TDV001",),
+        extend_fixable=("TDV002",),
+        unfixable=("TDV003",),
+        device_sources=("mylib.device",),
+        stubs=(str(tmp_path / "stubs/a.toml"),),
+        src=("lib",),
+        target_torch=(2, 1),
+        extend_per_file_ignores=(("docs/*", ("TDV002",)),),
         select=("TDV0",),
         extend_select=("TDV101",),
         ignore=("TDV002",),
@@ -156,6 +188,12 @@ def test_the_nearest_file_with_our_section_counts(tmp_path: Path) -> None:
         ('tensor-constructors = ["a b"]', "'tensor-constructors' must be a list of function names"),
         ('per-file-ignores = ["a"]', "'per-file-ignores' must be a table"),
         ('per-file-ignores = {"a" = "b"}', "'per-file-ignores' must be a table"),
+        ('output-format = "jsn"', "not 'jsn'; did you mean 'json'?"),
+        ('target-torch = "two"', "'target-torch' must be a version of PyTorch such as '2.4', not 'two'"),
+        ("target-torch = 2.4", "'target-torch' must be a version of PyTorch such as '2.4', not 2.4"),
+        ("extend = 3", "'extend' must be a path, not 3"),
+        ('extend = "none.toml"', "'extend': "),
+        ('extend = "pyproject.toml"', "'extend' (= 'pyproject.toml') leads back to "),
         ("select = [", "not valid TOML"),
     ],
 )
@@ -192,7 +230,8 @@ def test_a_given_file_may_have_its_keys_at_the_top(tmp_path: Path) -> None:
 
 def test_a_given_pyproject_without_our_section_says_nothing(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[project]\nname = 'x'\n")
-    assert load_config_file(str(tmp_path / "pyproject.toml"), "/") == Config(root="/")
+    path = str(tmp_path / "pyproject.toml")
+    assert load_config_file(path, "/") == Config(root="/", source=path)
 
 
 def test_a_given_file_must_be_there(tmp_path: Path) -> None:
@@ -217,3 +256,137 @@ def test_no_toml_parser_without_a_section_of_ours(tmp_path: Path, monkeypatch: p
         monkeypatch.setitem(sys.modules, name, None)
     (tmp_path / "pyproject.toml").write_text("[project]\nname = 'x'\n")
     config_in(str(tmp_path))
+
+
+def test_a_file_of_our_own_goes_before_pyproject_toml(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.torchdev-lint]\nselect = ["TDV001"]\n')
+    (tmp_path / "torchdev-lint.toml").write_text('select = ["TDV002"]\n')
+    assert Settings().for_directory(str(tmp_path)).select == ("TDV002",)
+    (tmp_path / ".torchdev-lint.toml").write_text('select = ["TDV003"]\n')
+    assert Settings().for_directory(str(tmp_path)).select == ("TDV003",)
+
+
+def test_an_empty_file_of_our_own_ends_the_search(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.torchdev-lint]\nselect = ["TDV001"]\n')
+    (tmp_path / "pkg").mkdir()
+    (tmp_path / "pkg/torchdev-lint.toml").touch()
+    assert Settings().for_directory(str(tmp_path / "pkg")).select is None
+
+
+def extended(tmp_path: Path, base: str, own: str) -> Config:
+    (tmp_path / "base").mkdir()
+    (tmp_path / "base/common.toml").write_text(base)
+    (tmp_path / "torchdev-lint.toml").write_text(f'extend = "base/common.toml"\n{own}')
+    config = config_in(str(tmp_path))
+    assert config is not None
+    return config
+
+
+def test_an_extended_file_is_the_start(tmp_path: Path) -> None:
+    base = 'ignore = ["TDV001"]\noutput-format = "json"\nsrc = ["lib"]\nstubs = ["a.toml"]\n'
+    config = extended(tmp_path, base, 'output-format = "concise"\n')
+    assert (config.ignore, config.output_format, config.root) == (("TDV001",), "concise", str(tmp_path))
+    assert config.src == (str(tmp_path / "base/lib"),)
+    assert config.stubs == (str(tmp_path / "base/a.toml"),)
+
+
+def test_patterns_of_an_extended_file_stay_relative_to_it(tmp_path: Path) -> None:
+    base = 'exclude = ["old", "a/b.py"]\nper-file-ignores = {"a/*" = ["TDV001"]}\nextend-exclude = ["x/y"]\n'
+    config = extended(
+        tmp_path, base, 'extend-exclude = ["z/*"]\nextend-per-file-ignores = {"c.py" = ["TDV002"]}\n'
+    )
+    home = tmp_path / "base"
+    assert config.src == Config().src
+    assert config.exclude == ("old", f"{home}/a/b.py")
+    assert config.extend_exclude == (f"{home}/x/y", "z/*")
+    assert config.per_file_ignores == ((f"{home}/a/*", ("TDV001",)),)
+    assert config.extend_per_file_ignores == (("c.py", ("TDV002",)),)
+    assert not config.selects("TDV001", str(home / "a/deep/b.py"))
+    assert config.selects("TDV001", str(tmp_path / "a/b.py"))
+
+
+@pytest.mark.parametrize(
+    ("base", "own", "expected"),
+    [
+        ('ignore = ["TDV001"]', 'extend-select = ["TDV101"]', ["TDV002", "TDV010", "TDV101"]),
+        ('ignore = ["TDV001"]', 'extend-select = ["TDV00"]', ["TDV001", "TDV002", "TDV010"]),
+        ('ignore = ["TDV001"]', 'ignore = ["TDV002"]', ["TDV010"]),
+        ('ignore = ["TDV001"]', 'select = ["TDV00"]', ["TDV001", "TDV002"]),
+        ('select = ["TDV001"]', 'extend-select = ["TDV002"]', ["TDV001", "TDV002"]),
+        ('select = ["TDV001", "TDV010"]', 'ignore = ["TDV00"]', ["TDV010"]),
+        ('extend-select = ["TDV101"]', 'ignore = ["TDV1"]', ["TDV001", "TDV002", "TDV010"]),
+    ],
+)
+def test_rules_of_a_file_go_on_top_of_the_extended(
+    tmp_path: Path, base: str, own: str, expected: list[str]
+) -> None:
+    config = replace(extended(tmp_path, f"{base}\n", f"{own}\n"), off_by_default=OFF)
+    assert [code for code in CODES if config.selects(code, "a.py")] == expected
+
+
+def test_a_chain_that_comes_back_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text('extend = "b.toml"\n')
+    (tmp_path / "b.toml").write_text('extend = "a.toml"\n')
+    with pytest.raises(ConfigError, match=r"b\.toml: 'extend' \(= 'a\.toml'\) leads back to "):
+        load_config_file(str(tmp_path / "a.toml"), str(tmp_path))
+
+
+def test_extend_knows_home_and_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("LINT_BASE", "base")
+    (tmp_path / "base.toml").write_text('ignore = ["TDV001"]\n')
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub/torchdev-lint.toml").write_text('extend = "~/$LINT_BASE.toml"\n')
+    config = config_in(str(tmp_path / "sub"))
+    assert config is not None
+    assert config.ignore == ("TDV001",)
+    with pytest.raises(ConfigError, match=r"'extend'.* can only stand in a file"):
+        override(Config(), 'extend = "a.toml"')
+
+
+def test_which_fixes_are_offered() -> None:
+    assert Config().fixes("TDV001")
+    assert not Config(unfixable=("TDV0",)).fixes("TDV001")
+    assert Config(unfixable=("TDV0",), fixable=("TDV001",)).fixes("TDV001")
+    assert not Config(fixable=("TDV002",)).fixes("TDV001")
+    assert Config(fixable=("TDV002",), extend_fixable=("TDV001",)).fixes("TDV001")
+
+
+def test_a_selector_s_error_names_file_and_key(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.torchdev-lint]\nunfixable = ["TDV01x"]\n')
+    with pytest.raises(
+        ConfigError, match=r"pyproject\.toml: 'unfixable': unknown rule selector 'TDV01x'; did you"
+    ):
+        Settings().for_directory(str(tmp_path))
+
+
+SCHEMA = json_schema()
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
+def test_an_option_s_example_and_default_are_what_the_schema_and_the_reader_take(option: Option) -> None:
+    validator = jsonschema.Draft7Validator(SCHEMA)
+    document = tomllib.loads(option.example)
+    table = document.get("tool", {}).get("torchdev-lint", document)
+    assert list(table) == [option.name]
+    assert not list(validator.iter_errors(table))
+    if option.name != "extend":
+        config_from_table(table, "x", Config())
+    wrong = {option.name: {"nonsense": 1}}
+    assert list(validator.iter_errors(wrong))
+    with pytest.raises(ConfigError):
+        config_from_table(wrong, "x", Config())
+    if not option.default.startswith("none"):
+        default = tomllib.loads(f"{option.name} = {option.default}")
+        if option.name not in ("extend", "fixable"):
+            assert getattr(config_from_table(default, "x", Config()), option.field) == getattr(
+                Config(), option.field
+            )
+
+
+def test_the_schema_is_a_schema_and_knows_no_other_keys() -> None:
+    jsonschema.Draft7Validator.check_schema(SCHEMA)
+    validator = jsonschema.Draft7Validator(SCHEMA)
+    assert list(validator.iter_errors({"selct": []}))
+    assert list(validator.iter_errors({"select": ["TDX"]}))
+    assert not list(validator.iter_errors({}))
