@@ -70,6 +70,10 @@ def _dispatch(arguments: list[str]) -> int:
         from torchdev_lint.cli_infer import infer
 
         return infer(arguments[1:])
+    if command == "explain":
+        from torchdev_lint.cli_explain import explain as explain_error
+
+        return explain_error(arguments[1:])
     from torchdev_lint.cli_check import check
     from torchdev_lint.cli_options import parse_check
 

@@ -22,6 +22,7 @@ _EPILOG = """commands:
   rule CODE | --all  print the documentation of rules
   config [KEY]       list or describe the options of the configuration
   infer FILE[:LINE]  print what was inferred of a file or at a line of it
+  explain [FILE]     explain a pasted PyTorch error: its line, devices, origin and fix
   version            print the version
 
 A path that is named like a command is reached as ./check.

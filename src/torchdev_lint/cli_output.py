@@ -115,9 +115,14 @@ def _stream(options: Options) -> Iterator[TextIO]:
 
 
 def coloured(options: Options, stream: object) -> bool:
-    """Whether to colour: as the flag says, else as NO_COLOR and FORCE_COLOR say, else on a terminal."""
-    if options.color != "auto":
-        return options.color == "always"
+    """Whether the options ask for colours on `stream`."""
+    return colour_wanted(options.color, stream)
+
+
+def colour_wanted(flag: str, stream: object) -> bool:
+    """Whether to colour: as the flag `--color` says, else as NO_COLOR and FORCE_COLOR say, else on a terminal."""
+    if flag != "auto":
+        return flag == "always"
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR"):

@@ -15,6 +15,7 @@ LAYERS = (
     ("flow",),
     ("rules", "report", "fixes"),
     ("engine",),
+    ("explain",),
     (
         "cli_options",
         "cli_output",
@@ -25,6 +26,7 @@ LAYERS = (
         "cli_verify",
         "cli_doctor",
         "cli_infer",
+        "cli_explain",
     ),
     ("cli", "flake8_plugin"),
     ("__main__",),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from torchdev_lint.harness import Kind
-from torchdev_lint.harness.classify import classify, device_cause, is_device_error, is_device_message
+from torchdev_lint.harness.classify import classify, device_cause, is_device_error
+from torchdev_lint.torch_api.error_messages import is_device_message
 
 DEVICE_MESSAGES = [
     "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!",
