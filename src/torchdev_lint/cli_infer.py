@@ -61,6 +61,7 @@ def sections(text: str, line: int | None = None, path: str | None = None) -> lis
     import libcst as cst
     from libcst.metadata import MetadataWrapper, PositionProvider
 
+    from torchdev_lint.engine.parsing import ParseError, parse_module
     from torchdev_lint.engine.sources import DiskSources
     from torchdev_lint.flow.frame import Options
     from torchdev_lint.flow.interpreter import read_module
@@ -69,9 +70,9 @@ def sections(text: str, line: int | None = None, path: str | None = None) -> lis
     from torchdev_lint.torch_api.factories import DEFAULT_TENSOR_CONSTRUCTORS
 
     try:
-        module = cst.parse_module(unify_newlines(text))
-    except cst.ParserSyntaxError as error:
-        raise ConfigError(f"line {error.editor_line}: {error.message}") from error
+        module = parse_module(unify_newlines(text))
+    except ParseError as error:
+        raise ConfigError(f"line {error.row}: {error.message}") from error
     places = MetadataWrapper(module, unsafe_skip_copy=True).resolve(PositionProvider)
 
     def line_of(node: cst.CSTNode) -> int | None:

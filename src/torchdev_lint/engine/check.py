@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from torchdev_lint.config import SYNTAX_ERROR
 from torchdev_lint.diagnostics import Diagnostic, Edit, Fix, Position, Range, Related
-from torchdev_lint.engine.parsing import complaint
+from torchdev_lint.engine.parsing import ParseError, parse_module
 from torchdev_lint.rules.registry import all_rules
 from torchdev_lint.rules.revealed_device import RevealedDevice
 
@@ -60,7 +60,10 @@ def check_source(text: str, path: str, config: Config, sources: Sources | None =
     options = Options(
         constructors, shelf(config.stubs), path.endswith(".ipynb"), frozenset(config.device_sources)
     )
-    events = read_module(module, options, project=project)
+    try:
+        events = read_module(module, options, project=project)
+    except RecursionError:
+        return [unanalysed(path, ParseError("Not analysed: nested too deeply"))]
     findings: list[tuple[type[Rule], Finding]] = []
     for rule in selected:
         checker = rule()
@@ -86,18 +89,10 @@ def _beside(path: str, other: str) -> str:
 
 def parse(text: str, path: str) -> cst.Module | Diagnostic:
     """The tree of `text`, whose line ends are all "\\n"; a TDV999 when it does not parse."""
-    import libcst as cst
-
     try:
-        return cst.parse_module(text)
-    except cst.ParserSyntaxError as error:
-        # Python's own words are clearer, where it objects too: its syntax may be newer or older than LibCST's.
-        place = complaint(text) or (error.message, error.editor_line, error.editor_column)
-        return syntax_error(path, *place)
-    except (cst.CSTValidationError, UnicodeError) as error:
-        return syntax_error(path, str(error), 1, 1)
-    except RecursionError:
-        return syntax_error(path, "nested too deeply to be parsed", 1, 1)
+        return parse_module(text)
+    except ParseError as error:
+        return unanalysed(path, error)
 
 
 def unify_newlines(text: str) -> str:
@@ -105,13 +100,10 @@ def unify_newlines(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
-def syntax_error(path: str, message: str, row: int, column: int) -> Diagnostic:
-    """The diagnostic of a text that does not parse; `row` and `column` are 1-based."""
-    place = Position(max(row, 1), max(column, 1))
-    first = message.strip().splitlines()[0] if message.strip() else "the file does not parse"
-    return Diagnostic(
-        path, SYNTAX_ERROR, SYNTAX_NAME, f"Syntax error: {first}", Range(place, place), noqa_row=None
-    )
+def unanalysed(path: str, error: ParseError) -> Diagnostic:
+    """The diagnostic of a text that does not parse, or cannot be analysed."""
+    place = Position(max(error.row, 1), max(error.column, 1))
+    return Diagnostic(path, SYNTAX_ERROR, SYNTAX_NAME, error.message, Range(place, place), noqa_row=None)
 
 
 def _diagnostics(

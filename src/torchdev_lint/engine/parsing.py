@@ -1,4 +1,4 @@
-"""Whether a text is Python: the judge of what a fix leaves behind."""
+"""Parsing, with everything that can go wrong in it; and the judge of what a fix leaves behind."""
 
 from __future__ import annotations
 
@@ -6,15 +6,55 @@ import ast
 import warnings
 from collections.abc import Callable
 from functools import cache
+from typing import TYPE_CHECKING
+
+from torchdev_lint.source.nesting import unreasonable
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+
+class ParseError(Exception):
+    """A text that does not parse, or must not be given to a parser: `message`, and the place (1-based)."""
+
+    def __init__(self, message: str, row: int = 1, column: int = 1) -> None:
+        super().__init__(message)
+        self.message = message
+        self.row = row
+        self.column = column
+
+
+def parse_module(text: str) -> cst.Module:
+    """The tree of `text`, whose line ends are all "\\n"; raises `ParseError`.
+
+    LibCST's native parser does not survive deep nesting, so that is looked for first.
+    """
+    import libcst as cst
+
+    beyond = unreasonable(text)
+    if beyond is not None:
+        raise ParseError(f"Not analysed: {beyond[0]}", beyond[1])
+    try:
+        return cst.parse_module(text)
+    except cst.ParserSyntaxError as error:
+        # Python's own words are clearer, where it objects too: its syntax may be newer or older than LibCST's.
+        message, row, column = complaint(text) or (error.message, error.editor_line, error.editor_column)
+        raise ParseError(f"Syntax error: {_first_line(message)}", row, column) from error
+    except (cst.CSTValidationError, UnicodeError) as error:
+        raise ParseError(f"Syntax error: {_first_line(str(error))}") from error
+    except RecursionError as error:
+        raise ParseError("Not analysed: nested too deeply") from error
+
+
+def _first_line(message: str) -> str:
+    return message.strip().splitlines()[0] if message.strip() else "the file does not parse"
 
 
 def parses(text: str) -> bool:
     """Whether LibCST can parse `text`."""
-    import libcst  # Only once a file is really fixed.
-
     try:
-        libcst.parse_module(text)
-    except (libcst.ParserSyntaxError, libcst.CSTValidationError, RecursionError):
+        parse_module(text)
+    except ParseError:
         return False
     return True
 

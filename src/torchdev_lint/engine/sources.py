@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from torchdev_lint.engine.check import unify_newlines
+from torchdev_lint.engine.parsing import ParseError, parse_module
 from torchdev_lint.source.document import Document, SourceError
 
 if TYPE_CHECKING:
@@ -49,16 +50,14 @@ class DiskSources:
 
     def tree(self, path: str) -> cst.Module | None:
         """The parsed text; None when there is none or it does not parse."""
-        import libcst as cst
-
         kept = self._read(path)
         if kept is None or kept.text is None:
             return None
         if not kept.parsed:
             kept.parsed = True
             try:
-                kept.tree = cst.parse_module(kept.text)
-            except (cst.ParserSyntaxError, cst.CSTValidationError, UnicodeError, RecursionError):
+                kept.tree = parse_module(kept.text)
+            except ParseError:
                 kept.tree = None
         return kept.tree
 
