@@ -11,10 +11,11 @@ from torchdev_lint.flow import (
     containers,
     device_indices,
     device_objects,
+    indexing,
     literals,
     lost_index,
     module_containers,
-    tensors,
+    operations,
     truths,
 )
 from torchdev_lint.flow.conditions import FALSE, TRUE, Constant, Formula, conjunction, disjunction, negate
@@ -249,7 +250,7 @@ def visit_BinaryOperation(frame: Frame, node: cst.BinaryOperation) -> Value:
             literals.see_string(frame, node, str(folded.value))
         return folded
     contained = containers.binary_operation(frame, node, left, right)
-    return tensors.binary_operation(frame, node, left, right) if contained is None else contained
+    return operations.binary_operation(frame, node, left, right) if contained is None else contained
 
 
 @expression(cst.Comparison)
@@ -267,7 +268,7 @@ def visit_Comparison(frame: Frame, node: cst.Comparison) -> Value:
     if isinstance(operator, (cst.In, cst.NotIn)):
         return Truth(literals.membership(frame, node, left, right, negated=isinstance(operator, cst.NotIn)))
     if isinstance(left, Tensor) or isinstance(right, Tensor):
-        return tensors.binary_operation(frame, node, left, right)
+        return operations.binary_operation(frame, node, left, right)
     if isinstance(operator, (cst.Equal, cst.NotEqual)):
         formula = truths.equality(frame, node, left, right)
         return Truth(formula if isinstance(operator, cst.Equal) else negate(formula))
@@ -348,7 +349,7 @@ def subscript(frame: Frame, node: cst.CSTNode, value: Value, keys: list[Value]) 
         case Tensor(mapping=True) | Tensor(batch=True), _:
             return Tensor(value.device, guess=value.guess)
         case Tensor(guess=guess), _:
-            part = tensors.index(frame, node, value, keys)
+            part = indexing.index(frame, node, value, keys)
             return replace(part, guess=True) if guess and isinstance(part, Tensor) else part
         case Object(), _:
             return _item_of_object(frame, value, key)

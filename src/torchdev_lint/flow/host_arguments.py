@@ -54,7 +54,7 @@ def _device(frame: Frame, value: Value) -> Device | None:
         case Tensor(device=device, batch=False):
             return device
         case Either():
-            from torchdev_lint.flow.tensors import tensor_device
+            from torchdev_lint.flow.tensor_values import tensor_device
 
             return tensor_device(frame, value)
         case Object(key=key):

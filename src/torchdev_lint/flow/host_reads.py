@@ -13,7 +13,7 @@ from torchdev_lint.flow.events import HostRead, Place
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import Conflict, Cpu, Leaf, Level, Symbol, conflict
 from torchdev_lint.flow.operands import Operand, dotted, place_of
-from torchdev_lint.flow.tensors import frame_moved, tensor_device
+from torchdev_lint.flow.tensor_values import frame_moved, tensor_device
 from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import Either, Items, Literal, Many, Object, Tensor, Value
 from torchdev_lint.torch_api import tensor_methods

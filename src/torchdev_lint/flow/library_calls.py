@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import libcst as cst
 
-from torchdev_lint.flow import device_values, host_reads, library_facts, tensors
+from torchdev_lint.flow import device_values, host_reads, library_facts, tensor_values, transfers
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Anywhere, Cpu, Device, Origin, Symbol
@@ -103,7 +103,7 @@ def _instance(frame: Frame, fact: Fact, path: str, site: CallSite) -> Value:
         for argument in site.arguments:
             escape(frame, argument.value)
         if not fact.moves_in_place:
-            told = tensors.device_keyword(frame, site)
+            told = transfers.device_keyword(frame, site)
             device = Cpu() if told is None or told.value == NONE else device_values.as_device(told.value)
             state = replace(state, device=device_values.built_on(frame, device, site.node), moved=True)
     if fact.composes:
@@ -136,7 +136,7 @@ def _module(frame: Frame, fact: Fact, path: str, site: CallSite) -> Value:
     """A new module on the default device, unless the call says otherwise or the library places it itself."""
     placed = site.has_star() or any(site.keyword(name) is not None for name in fact.placed_by)
     device: Device = frame.default_device()
-    argument = tensors.device_keyword(frame, site)
+    argument = transfers.device_keyword(frame, site)
     if fact.without_parameters:
         device = Anywhere()
     elif placed:
@@ -210,7 +210,7 @@ def _on_host(what: str, site: CallSite) -> Tensor:
 def _yielding(frame: Frame, fact: Fact, site: CallSite, receiver: Object | None) -> Value:
     """A thing that is iterated over; a method sets what its receiver yields and gives it back."""
     element = _on_host(fact.yields, site)
-    told = tensors.device_keyword(frame, site)
+    told = transfers.device_keyword(frame, site)
     if told is not None and told.value != NONE:
         element = replace(element, device=device_values.as_device(told.value))
     if receiver is None:
@@ -282,13 +282,13 @@ def _followed(frame: Frame, follows: tuple[int, str], site: CallSite) -> Device 
     given = site.get(*follows)
     if given is None or not list(_tensors(given.value)):
         return None
-    return tensors.tensor_device(frame, given.value)
+    return tensor_values.tensor_device(frame, given.value)
 
 
 def _common_device(frame: Frame, site: CallSite) -> Device | None:
     """Where the tensors among the arguments are; unknown when they are not all in one place, None when there are none."""
     found = [
-        tensors.tensor_device(frame, value)
+        tensor_values.tensor_device(frame, value)
         for argument in site.arguments
         for value in _tensors(argument.value)
     ]

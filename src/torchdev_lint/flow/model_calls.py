@@ -25,7 +25,7 @@ from torchdev_lint.flow.values import Object, Tensor, Value
 
 def check_model_call(frame: Frame, site: CallSite, callee: Callee) -> None:
     """Publish a `ModelCall` for each input that is certainly not where the module (or another input) is."""
-    from torchdev_lint.flow.tensors import is_scalar
+    from torchdev_lint.flow.tensor_values import is_scalar
 
     inputs = [
         operand
@@ -112,7 +112,7 @@ def _may_be_lengths(frame: Frame, argument: Argument, callee: Callee) -> bool:
 
 def check_handed_together(frame: Frame, site: CallSite, callee: str) -> None:
     """A function that cannot be read gets a moved module and a tensor that is certainly elsewhere."""
-    from torchdev_lint.flow.tensors import is_scalar
+    from torchdev_lint.flow.tensor_values import is_scalar
 
     models = [argument.value for argument in site.arguments if _is_moved_module(frame, argument.value)]
     if len(models) != 1 or not isinstance(models[0], Object):

@@ -8,11 +8,13 @@ import libcst as cst
 
 from torchdev_lint.flow import (
     device_values,
+    discarded_transfers,
     library_facts,
     module_containers,
     optimizers,
     placements,
-    tensors,
+    tensor_values,
+    transfers,
 )
 from torchdev_lint.flow.callsites import CallSite, name_given
 from torchdev_lint.flow.cures import Callee, target_expression
@@ -57,7 +59,7 @@ def construct(frame: Frame, path: str, site: CallSite) -> Value:
         if wrapped is not None:
             state = replace(state, attributes={"module": wrapped.value}, registered=frozenset({"module"}))
         return frame.fresh(site.node, state, text)
-    argument = tensors.device_keyword(frame, site)
+    argument = transfers.device_keyword(frame, site)
     device: Device = frame.default_device()
     if argument is not None and argument.value != NONE:
         device = device_values.as_device(argument.value)
@@ -79,9 +81,9 @@ def _loss_device(frame: Frame, site: CallSite) -> Device:
     for name in api.LOSS_BUFFERS:
         argument = site.keyword(name) or (site.get(0, name) if name == "weight" else None)
         if argument is not None and argument.value != NONE:
-            if tensors.scalar_ness(argument.value) is True:
+            if tensor_values.scalar_ness(argument.value) is True:
                 return UNKNOWN_DEVICE  # a 0-dim weight is used pointwise: it may be on the CPU
-            return tensors.tensor_device(frame, argument.value) or UNKNOWN_DEVICE
+            return tensor_values.tensor_device(frame, argument.value) or UNKNOWN_DEVICE
     return UNKNOWN_DEVICE if site.has_star() else Anywhere()
 
 
@@ -152,7 +154,7 @@ def call_module(frame: Frame, thing: Object, site: CallSite) -> Value:
         unread = not state.api.startswith("torch.nn.") and not library_facts.gives_tensor(frame, thing)
         return Tensor(state.device, scalar=is_loss or False, batch=unread, guess=unread)
     for argument in site.arguments:
-        device = tensors.tensor_device(frame, argument.value)
+        device = tensor_values.tensor_device(frame, argument.value)
         if device is not None:
             return Tensor(device, scalar=is_loss)
     return frame.result_of(site.node)
@@ -267,7 +269,7 @@ def note_evidence(frame: Frame, thing: Object, method: str) -> None:
 def transfer(frame: Frame, thing: Object, name: str, site: CallSite) -> Value:
     """The effect and result of `.to(...)`, `.cuda()`, `.cpu()` on a thing that is not known to be a tensor."""
     state = frame.state(thing)
-    target = tensors.transfer_target(frame, site, name, sure=state.kind == "module" or bool(state.api))
+    target = transfers.transfer_target(frame, site, name, sure=state.kind == "module" or bool(state.api))
     if target is None:
         return thing
     device = device_values.moved_to(frame, target, site.node)
@@ -277,7 +279,7 @@ def transfer(frame: Frame, thing: Object, name: str, site: CallSite) -> Value:
     looks_like_class = built[:1].isupper() or built == "from_pretrained"
     if library_facts.moves_by_copy(frame, thing):
         if discarded:
-            tensors.discarded(frame, state.device, site, target)
+            discarded_transfers.discarded(frame, state.device, site, target)
         return frame.fresh(site.node, replace(state, device=device, moved=True), thing.text)
     if state.kind == "module" or discarded or looks_like_class:
         move(frame, thing, device)

@@ -96,7 +96,7 @@ class Operand:
 
 def operands_of(frame: Frame, argument: Argument) -> Iterator[Operand]:
     """The tensors in an argument: itself, or the elements of a tuple, list or dict that is written out or known."""
-    from torchdev_lint.flow.tensors import tensor_device
+    from torchdev_lint.flow.tensor_values import tensor_device
 
     value, node = argument.value, argument.node
     match value:

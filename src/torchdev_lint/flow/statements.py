@@ -12,8 +12,8 @@ from torchdev_lint.flow import (
     literals,
     lost_index,
     operands,
+    operations,
     placements,
-    tensors,
     truths,
 )
 from torchdev_lint.flow.classes import ClassModel, decorator_names
@@ -96,8 +96,8 @@ def visit_AugAssign(frame: Frame, node: cst.AugAssign) -> None:
         operands.Given(left, node.target, inside=True),
         operands.Given(right, node.value),
     ]
-    admits = tensors.has_room_for_scalars(left)
-    result = tensors.combine(frame, node, "operator", given, admits_scalar=admits)
+    admits = operations.has_room_for_scalars(left)
+    result = operations.combine(frame, node, "operator", given, admits_scalar=admits)
     # in place: a tensor stays where it is
     assign(frame, node.target, left if isinstance(left, Tensor) else result)
 

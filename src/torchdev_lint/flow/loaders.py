@@ -1,0 +1,126 @@
+"""Datasets and loaders: what their batches are made of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import libcst as cst
+
+from torchdev_lint.flow.callsites import Argument, CallSite
+from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.lattice import (
+    CPU,
+    UNKNOWN_DEVICE,
+    Cpu,
+    Origin,
+)
+from torchdev_lint.flow.values import (
+    NONE,
+    UNKNOWN,
+    Entries,
+    Items,
+    Literal,
+    Many,
+    Object,
+    State,
+    Tensor,
+    Value,
+    element_of,
+    without_cell,
+)
+
+
+def loader(frame: Frame, site: CallSite) -> Value:
+    """A DataLoader: what its batches are made of."""
+    dataset, collate = site.get(0, "dataset"), site.keyword("collate_fn")
+    origin = Origin(site.node, "loaded")
+    on_host = Tensor(Cpu(origin), batch=True)
+    element: Value = on_host
+    if collate is not None and collate.value != NONE:
+        element = _collated(frame, collate.value, site, dataset)
+    elif dataset is not None and isinstance(dataset.value, Object):
+        state = frame.state(dataset.value)
+        if state.element != UNKNOWN:
+            element = state.element
+        elif state.model is not None:
+            element = _item(frame, dataset.value, site, on_host)
+        elif not state.api.rpartition(".")[2][:1].isupper() or state.moves_inputs:
+            # whoever made it may have put it anywhere
+            element = UNKNOWN
+    elif dataset is not None and isinstance(dataset.value, (Items, Many)):
+        element = element_of(dataset.value)
+    if collate is None or collate.value == NONE:
+        element = _batched(element, origin)
+    element = without_cell(element)
+    state = State("loader", UNKNOWN_DEVICE, "torch.utils.data.DataLoader", element=element)
+    if dataset is not None:
+        state = state.with_attribute("dataset", dataset.value)
+    return frame.fresh(site.node, state, "DataLoader")
+
+
+def _batched(element: Value, origin: Origin) -> Value:
+    match element:
+        case Tensor(device=Cpu()):
+            return Tensor(Cpu(origin), batch=element.batch, mapping=element.mapping)
+        case Tensor():
+            return replace(element, scalar=False)
+        case Items(items):
+            return Items(tuple(_batched(item, origin) for item in items))
+        case Entries(entries=entries):
+            held = tuple((name, _batched(entry, origin)) for name, entry in entries)
+            return Entries(held, _batched(element.default, origin), element.open)
+        case Literal(value=int() | float()):
+            return Tensor(Cpu(origin))
+        case _:
+            return element
+
+
+def _item(frame: Frame, dataset: Object, site: CallSite, on_host: Tensor) -> Value:
+    from torchdev_lint.flow.functions import call
+
+    model = frame.state(dataset).model
+    getter = None if model is None else model.find("__getitem__") or model.find("__iter__")
+    if model is None or getter is None:
+        return UNKNOWN if model is not None and model.has_unseen_base() is False else on_host
+    given = call(frame, model.function(getter, getter.name.value, dataset), CallSite(site.node))
+    if getter.name.value == "__iter__":
+        given = element_of(given)
+    return given if isinstance(given, (Tensor, Items, Entries)) else UNKNOWN
+
+
+def _collated(frame: Frame, collate: Value, site: CallSite, dataset: Argument | None) -> Value:
+    from torchdev_lint.flow.calls import call_value
+
+    batch: Value = Many(UNKNOWN)
+    if dataset is not None and isinstance(dataset.value, (Items, Many)):
+        batch = Many(element_of(dataset.value))
+    elif dataset is not None and isinstance(dataset.value, Object):
+        state = frame.state(dataset.value)
+        if state.model is not None:
+            batch = Many(_item(frame, dataset.value, site, Tensor(CPU, batch=True)))
+        elif state.element != UNKNOWN:
+            batch = Many(state.element)
+    argument = Argument(batch, cst.Arg(cst.Name("batch")))
+    result = call_value(frame, collate, CallSite(site.node, (argument,)))
+    known = isinstance(result, Object) and frame.state(result).kind == "instance"
+    return result if known or isinstance(result, (Tensor, Items, Entries)) else UNKNOWN
+
+
+def dataset(frame: Frame, path: str, site: CallSite) -> Value | None:
+    name = path.rpartition(".")[2]
+    values = [argument.value for argument in site.positional()]
+    if name == "TensorDataset":
+        element: Value = (
+            Items(tuple(tensors_of(value) for value in values)) if not site.has_star() else UNKNOWN
+        )
+        return frame.fresh(site.node, State("instance", UNKNOWN_DEVICE, path, element=element), name)
+    if name in ("Subset", "ConcatDataset") and values and isinstance(values[0], Object):
+        return values[0]
+    if name == "random_split" and values:
+        return Many(values[0])
+    return frame.result_of(site.node)
+
+
+def tensors_of(value: Value) -> Value:
+    """What a dataset of this tensor yields."""
+    return Tensor(value.device) if isinstance(value, Tensor) else UNKNOWN

@@ -1,0 +1,92 @@
+"""What a value is when it is used as a tensor: where it is, whether it is 0-dimensional."""
+
+from __future__ import annotations
+
+from torchdev_lint.flow import (
+    attribution,
+)
+from torchdev_lint.flow.evidence import is_number_parameter
+from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.lattice import (
+    UNKNOWN_DEVICE,
+    Device,
+    Symbol,
+    choose,
+)
+from torchdev_lint.flow.values import (
+    Either,
+    Items,
+    Many,
+    Object,
+    Tensor,
+    Value,
+)
+
+
+def tensor_device(frame: Frame, value: Value) -> Device | None:
+    """The device of a value used as a tensor; None when nothing says that it is one."""
+    match value:
+        case Tensor(device=device):
+            return device
+        case Either(guard, then, otherwise):
+            left, right = tensor_device(frame, then), tensor_device(frame, otherwise)
+            if left is None and right is None:
+                return None
+            return choose(guard, left or UNKNOWN_DEVICE, right or UNKNOWN_DEVICE)
+        case Object():
+            state = frame.state(value)
+            return state.device if state.kind == "unknown" else None
+        case Items(items) if items:
+            found = [tensor_device(frame, item) for item in items]
+            known = [device for device in found if device is not None]
+            return (
+                known[0] if len(known) == len(found) and all(device == known[0] for device in known) else None
+            )
+        case Many(element):
+            return tensor_device(frame, element)
+        case _:
+            return None
+
+
+def counts_as_operand(frame: Frame, value: Value) -> bool:
+    """Whether the value is a tensor, at least in one case, or something that was moved like one."""
+    if isinstance(value, Either):
+        return counts_as_operand(frame, value.then) or counts_as_operand(frame, value.otherwise)
+    return isinstance(value, Tensor) or frame_moved(frame, value)
+
+
+def frame_moved(frame: Frame, value: Value) -> bool:
+    """Whether an otherwise unknown thing is the result of an explicit transfer: then it has a device that counts."""
+    return isinstance(value, Object) and value.key[0] == "moved" and frame.state(value).moved
+
+
+def taken_for_tensor(frame: Frame, value: Value) -> Value:
+    """What PyTorch's own functions are given as an operand is a tensor: where what it was computed from is."""
+    if not isinstance(value, Object):
+        return value
+    state = frame.state(value)
+    if state.kind != "unknown" or not isinstance(state.device, Symbol) or not state.device.assumed:
+        return value
+    root = attribution.root_of(state.device.key)
+    if root[:1] != ("parameter",) or (value.key == root and is_number_parameter(frame, root)):
+        return value
+    return Tensor(state.device, scalar=None)
+
+
+def scalar_ness(value: Value) -> bool | None:
+    """Whether the value is 0-dimensional: certainly, certainly not, or (None) possibly."""
+    match value:
+        case Tensor(scalar=scalar):
+            return scalar
+        case Either(_, then, otherwise):
+            left, right = scalar_ness(then), scalar_ness(otherwise)
+            return left if left == right else None
+        case Object():
+            return None
+        case _:
+            return False
+
+
+def is_scalar(value: Value) -> bool:
+    """Whether the value is certainly 0-dimensional."""
+    return scalar_ness(value) is True

@@ -1,0 +1,108 @@
+"""PyTorch's functions that speak of devices: `torch.device`, tests of availability, defaults."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from torchdev_lint.flow import (
+    current_device,
+    device_objects,
+    device_values,
+    literals,
+    lost_index,
+    transfers,
+)
+from torchdev_lint.flow.callsites import CallSite
+from torchdev_lint.flow.conditions import Atom
+from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.lattice import (
+    CPU,
+    UNKNOWN_DEVICE,
+    Accelerator,
+    Symbol,
+)
+from torchdev_lint.flow.values import (
+    NONE,
+    UNKNOWN,
+    Api,
+    DeviceValue,
+    Literal,
+    Object,
+    Tensor,
+    Truth,
+    Value,
+)
+from torchdev_lint.torch_api import devices
+
+
+def call(frame: Frame, path: str, site: CallSite) -> Value | None:
+    if path == "torch.device":
+        made = _device(frame, site)
+        lost_index.check_device_object(frame, site.node, made)
+        return made
+    if path in devices.AVAILABILITY:
+        return Truth(Atom("available", (devices.AVAILABILITY[path],), f"{path}()"))
+    if path in devices.DEVICE_COUNTS:
+        return Object(("device-count", devices.DEVICE_COUNTS[path]), f"{path}()")
+    if path in devices.CURRENT_ACCELERATOR:
+        return DeviceValue(Symbol(("accelerator",), "torch.accelerator.current_accelerator()"))
+    if path == "torch.cuda.current_device":
+        return DeviceValue(Accelerator("cuda"), is_object=False, is_index=True)
+    if path == "torch.get_default_device":
+        return DeviceValue(frame.default_device())
+    if path == "torch.set_default_device":
+        argument = site.get(0, "device")
+        none = argument is None or argument.value == NONE
+        frame.env.default_device = (
+            CPU if none or argument is None else device_values.as_device(argument.value)
+        )
+        return UNKNOWN
+    if path == "torch.distributed.get_rank" and not site.arguments:
+        return Object(lost_index.GLOBAL_RANK, site.callee + "()")
+    if path == "torch.cuda.set_device" and site.positional():
+        lost_index.check_device_argument(frame, site.positional()[0])
+        transfers.see_integer(frame, site.positional()[0], "current", site)
+        current_device.check_change(frame, site)
+        return UNKNOWN
+    if path == "torch.set_default_tensor_type":
+        return _set_default_tensor_type(frame, site)
+    return None
+
+
+def _set_default_tensor_type(frame: Frame, site: CallSite) -> Value:
+    argument = site.get(0, "t")
+    match argument and argument.value:
+        case Api(path=name) | Literal(value=str(name)):
+            frame.env.default_device = Accelerator("cuda") if ".cuda." in name else CPU
+        case _:
+            frame.env.default_device = UNKNOWN_DEVICE
+    return UNKNOWN
+
+
+def _device(frame: Frame, site: CallSite) -> Value:
+    """`torch.device(...)`."""
+    first, second = site.get(0, "type") or site.keyword("device"), site.get(1, "index")
+    if first is None:
+        return DeviceValue(UNKNOWN_DEVICE)
+    if second is not None:
+        kind, index = first.value, second.value
+        if isinstance(kind, Literal) and isinstance(kind.value, str):
+            if isinstance(index, Literal) and isinstance(index.value, int):
+                if isinstance(second.node.value, cst.Integer) and kind.value in devices.ACCELERATOR_TYPES:
+                    literals.see(
+                        frame, site.node, "call", kind.value, index.value, f"{kind.value}:{index.value}"
+                    )
+                return DeviceValue(device_values.literal_device(f"{kind.value}:{index.value}"))
+            lost_index.check_device_argument(frame, second)
+            key = index.key if isinstance(index, Object) else ("node", id(site.node))
+            if kind.value in devices.ACCELERATOR_TYPES:
+                return DeviceValue(Symbol(("format", kind.value, key), frame.analysis.text(site.node)))
+        return DeviceValue(UNKNOWN_DEVICE)
+    transfers.see_integer(frame, first, "integer", site)
+    device_objects.check_name(frame, first)
+    device_objects.check_index(frame, first)
+    lost_index.check_device_argument(frame, first, of_device=True)
+    if isinstance(first.value, Tensor):
+        return DeviceValue(first.value.device)
+    node = first.value.node if isinstance(first.value, Literal) else None
+    return DeviceValue(device_values.as_device(first.value), node=node)

@@ -1,0 +1,98 @@
+"""Functions that make tensors: on `device=`, else on the default device."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from torchdev_lint.flow import (
+    device_values,
+    forwarding,
+    generators,
+    transfers,
+)
+from torchdev_lint.flow.callsites import Argument, CallSite
+from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.lattice import (
+    CPU,
+    UNKNOWN_DEVICE,
+    Device,
+)
+from torchdev_lint.flow.tensor_values import tensor_device
+from torchdev_lint.flow.values import (
+    NONE,
+    Api,
+    Entries,
+    Items,
+    Literal,
+    Many,
+    Tensor,
+    Value,
+)
+from torchdev_lint.torch_api import factories
+
+
+def factory(frame: Frame, path: str, site: CallSite) -> Value:
+    """A new tensor: where `device=` says, else on the default device; with what is known of its shape."""
+    first = site.get(0, "data")
+    if path in factories.HOST_FACTORIES:
+        return Tensor(device_values.made_on(frame, CPU, site.node))
+    if path in factories.TAKES_DATA and first is not None and isinstance(first.value, Tensor):
+        data = first.value
+        if path in factories.CONVERTERS and site.keyword("device") is None:
+            return data
+    argument = transfers.device_keyword(frame, site)
+    device: Device
+    following = False
+    if argument is not None and argument.value != NONE:
+        device = device_values.as_device(argument.value)
+        following = True
+    elif site.has_unknown_keywords():
+        device = UNKNOWN_DEVICE
+    elif (out := site.keyword("out")) is not None and out.value != NONE:
+        device = tensor_device(frame, out.value) or UNKNOWN_DEVICE
+        following = True
+    else:
+        device = _following(frame, path, site) or frame.default_device()
+        forwarding.note_factory(frame, site)
+    generators.check(frame, site, device)
+    scalar = _scalar_ness(path, first, site)
+    return Tensor(device_values.made_on(frame, device, site.node, following=following), scalar=scalar)
+
+
+def _following(frame: Frame, path: str, site: CallSite) -> Device | None:
+    """Samplers and the like follow a tensor argument."""
+    if path not in factories.RANDOM_SAMPLERS:
+        return None
+    for argument in site.arguments:
+        if isinstance(argument.value, Tensor):
+            return argument.value.device
+    computed = [
+        a for a in site.arguments if not isinstance(a.value, (Literal, Items)) and a.keyword != "size"
+    ]
+    return UNKNOWN_DEVICE if computed else None
+
+
+def _scalar_ness(path: str, first: Argument | None, site: CallSite) -> bool | None:
+    """Whether a new tensor is 0-dim: by its data, or by an empty shape."""
+    if path in factories.TAKES_DATA:
+        if first is None:
+            return None
+        if _is_number(first):
+            return True
+        return False if isinstance(first.value, (Items, Many, Entries)) else None
+    shape = site.get(0, "size")
+    return bool(shape is not None and shape.value == Items(()))
+
+
+def _is_number(argument: Argument) -> bool:
+    node = argument.node.value
+    if isinstance(argument.value, Literal) and isinstance(argument.value.value, (int, float)):
+        return True
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Name):
+        return node.func.value in ("float", "int", "len", "bool")
+    return isinstance(argument.value, Api) and argument.value.path in ("math.pi", "math.inf", "math.e")
+
+
+def legacy(frame: Frame, path: str, site: CallSite) -> Value:
+    device = frame.default_device() if path == factories.LEGACY_DEFAULT_TYPE else CPU
+    return Tensor(device_values.made_on(frame, device, site.node))
