@@ -30,6 +30,7 @@ from torchdev_lint.flow.lattice import (
     Accelerator,
     Cpu,
     Origin,
+    Symbol,
 )
 from torchdev_lint.flow.objects import escape
 from torchdev_lint.flow.operands import Given, dotted, given_by
