@@ -74,10 +74,19 @@ def _dispatch(arguments: list[str]) -> int:
         from torchdev_lint.cli_explain import explain as explain_error
 
         return explain_error(arguments[1:])
+    if command == "generate-shell-completion":
+        from torchdev_lint.cli_completion import generate
+
+        return generate(arguments[1:])
     from torchdev_lint.cli_check import check
     from torchdev_lint.cli_options import parse_check
 
-    return check(parse_check(arguments))
+    options = parse_check(arguments)
+    if options.watch:
+        from torchdev_lint.cli_watch import watch
+
+        return watch(options, lambda: check(parse_check(arguments)))
+    return check(options)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from torchdev_lint.cli_options import STDIN, Options
 from torchdev_lint.cli_output import applicable, coloured, prepare_output, print_findings
@@ -41,7 +41,7 @@ def check(options: Options) -> int:
         code = add_comments(found.files, settings.for_file, options.add_noqa)
         return FAILURE if found.problems else code
     result = run(
-        found.files,
+        _with_progress(found.files, options),
         settings.for_file,
         lambda config: _allowed(options, config),
         write=options.fix and not options.diff,
@@ -51,6 +51,14 @@ def check(options: Options) -> int:
         return _write_baseline(result, options.baseline, failed=bool(found.problems))
     code = _report(result, options, settings.for_directory("."))
     return FAILURE if found.problems else code
+
+
+def _with_progress(files: Sequence[str], options: Options) -> Iterable[str]:
+    """The files, with a bar on the terminal while they are gone through, where somebody looks at it."""
+    from torchdev_lint.report.progress import over, wanted
+
+    silent = options.quiet or options.verbose
+    return files if silent or not wanted(sys.stderr, os.environ) else over(files, sys.stderr)
 
 
 def _check_stdin(options: Options) -> int:

@@ -11,20 +11,26 @@ from torchdev_lint.config import ConfigError, did_you_mean
 from torchdev_lint.config_options import BY_NAME, OPTIONS, Option, json_schema
 
 
-def describe(arguments: Sequence[str]) -> int:
-    """Print what `arguments` ask for; returns the exit code. Raises `ConfigError` for an unknown key."""
-    parser = argparse.ArgumentParser(
+def parser() -> argparse.ArgumentParser:
+    """The arguments of `config`."""
+    made = argparse.ArgumentParser(
         prog="torchdev-lint config",
         description="List the keys of the configuration, or describe one.",
         allow_abbrev=False,
     )
-    parser.add_argument("key", nargs="?", metavar="KEY", help="the name of an option")
-    parser.add_argument("--output-format", choices=("text", "json"), default="text")
-    parser.add_argument("--schema", action="store_true", help="print the JSON Schema of the configuration")
-    given = parser.parse_args(arguments)
+    made.add_argument("key", nargs="?", metavar="KEY", help="the name of an option")
+    made.add_argument("--output-format", choices=("text", "json"), default="text")
+    made.add_argument("--schema", action="store_true", help="print the JSON Schema of the configuration")
+    return made
+
+
+def describe(arguments: Sequence[str]) -> int:
+    """Print what `arguments` ask for; returns the exit code. Raises `ConfigError` for an unknown key."""
+    made = parser()
+    given = made.parse_args(arguments)
     if given.schema:
         if given.key is not None:
-            parser.error("--schema takes no key")
+            made.error("--schema takes no key")
         print(json.dumps(json_schema(), indent=2))
     elif given.key is None:
         if given.output_format == "json":

@@ -12,17 +12,22 @@ from torchdev_lint.harness import doctor as health
 from torchdev_lint.source.discovery import discover
 
 
-def doctor(arguments: Sequence[str]) -> int:
-    """Print the state of the machine, and the literals under the given paths that it lacks; returns the exit code 0."""
-    parser = argparse.ArgumentParser(
+def parser() -> argparse.ArgumentParser:
+    """The arguments of `doctor`."""
+    made = argparse.ArgumentParser(
         prog="torchdev-lint doctor",
         description="Say what devices there are, which torch, whether the simulated accelerator works, and which device "
         "literals in the project this machine lacks.",
         allow_abbrev=False,
     )
-    parser.add_argument("paths", nargs="*", metavar="PATH", help="where to look for literals (default: .)")
-    parser.add_argument("--output-format", choices=("text", "json"), default="text")
-    given = parser.parse_args(arguments)
+    made.add_argument("paths", nargs="*", metavar="PATH", help="where to look for literals (default: .)")
+    made.add_argument("--output-format", choices=("text", "json"), default="text")
+    return made
+
+
+def doctor(arguments: Sequence[str]) -> int:
+    """Print the state of the machine, and the literals under the given paths that it lacks; returns the exit code 0."""
+    given = parser().parse_args(arguments)
     found = discover(given.paths or ["."], Settings().file_rules)
     machine = health.examine()
     lacking = health.lacking(machine, health.literals(Path(path) for path in found.files))

@@ -17,19 +17,24 @@ if TYPE_CHECKING:
     from torchdev_lint.flow.recording import Section
 
 
-def infer(arguments: Sequence[str]) -> int:
-    """Print what is inferred of a file, or of one line of it; returns the exit code 0.
-
-    Raises `ConfigError` for a file that cannot be read or does not parse, or a line without a statement.
-    """
-    parser = argparse.ArgumentParser(
+def parser() -> argparse.ArgumentParser:
+    """The arguments of `infer`."""
+    made = argparse.ArgumentParser(
         prog="torchdev-lint infer",
         description="Print what was inferred: names with their devices, where these come from, and the conditions known to "
         "hold; at the end of the module and of each function read alone, or after one line, once for each way that leads there.",
         allow_abbrev=False,
     )
-    parser.add_argument("place", metavar="FILE[:LINE]")
-    path, line = _place(parser.parse_args(arguments).place)
+    made.add_argument("place", metavar="FILE[:LINE]")
+    return made
+
+
+def infer(arguments: Sequence[str]) -> int:
+    """Print what is inferred of a file, or of one line of it; returns the exit code 0.
+
+    Raises `ConfigError` for a file that cannot be read or does not parse, or a line without a statement.
+    """
+    path, line = _place(parser().parse_args(arguments).place)
     for section in sections(_text(path), line, path):
         print(_rendered(section))
     return 0

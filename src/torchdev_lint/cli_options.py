@@ -23,6 +23,8 @@ _EPILOG = """commands:
   config [KEY]       list or describe the options of the configuration
   infer FILE[:LINE]  print what was inferred of a file or at a line of it
   explain [FILE]     explain a pasted PyTorch error: its line, devices, origin and fix
+  generate-shell-completion SHELL
+                     print what completes commands and flags in bash, zsh or fish
   version            print the version
 
 A path that is named like a command is reached as ./check.
@@ -50,6 +52,7 @@ class Options:
     exit_non_zero_on_fix: bool
     statistics: bool
     show_files: bool
+    watch: bool
     quiet: bool
     verbose: bool
     color: str
@@ -63,27 +66,34 @@ class Options:
 
 def parse_check(arguments: Sequence[str]) -> Options:
     """Parse the arguments of `check`. Raises `ConfigError`; bad usage exits with 2, as argparse does."""
-    parser = _parser()
+    made = parser()
     # A reason needs its `=`: what follows the bare flag is a path.
     separated = ["--add-noqa=" if one == "--add-noqa" else one for one in _without_command(arguments)]
-    given = parser.parse_intermixed_args(separated)
+    given = made.parse_intermixed_args(separated)
     paths = tuple(given.paths) or (".",)
     if STDIN in paths and len(paths) > 1:
-        parser.error("`-` (standard input) cannot be given together with other paths")
+        made.error("`-` (standard input) cannot be given together with other paths")
     if given.stdin_filename is not None and STDIN not in paths:
-        parser.error("--stdin-filename needs `-` as the path")
+        made.error("--stdin-filename needs `-` as the path")
     if given.write_baseline:
         if given.baseline is None:
-            parser.error("--write-baseline needs --baseline FILE, the file to write")
+            made.error("--write-baseline needs --baseline FILE, the file to write")
         if STDIN in paths or given.fix or given.diff or given.add_noqa is not None:
-            parser.error("--write-baseline takes files to check, and neither --fix, --diff nor --add-noqa")
+            made.error("--write-baseline takes files to check, and neither --fix, --diff nor --add-noqa")
+    if given.watch:
+        if STDIN in paths:
+            made.error("--watch needs files to watch, not standard input")
+        if given.diff or given.write_baseline or given.add_noqa is not None or given.show_files:
+            made.error(
+                "--watch checks, or fixes: without --diff, --write-baseline, --add-noqa and --show-files"
+            )
     if given.add_noqa is not None:
         if STDIN in paths:
-            parser.error("--add-noqa needs files to write to, not standard input")
+            made.error("--add-noqa needs files to write to, not standard input")
         if given.fix or given.diff:
-            parser.error("--add-noqa cannot be given together with --fix or --diff")
+            made.error("--add-noqa cannot be given together with --fix or --diff")
         if not given.add_noqa.isprintable():
-            parser.error("--add-noqa: the reason has to be one line of text")
+            made.error("--add-noqa: the reason has to be one line of text")
     return Options(
         paths=paths,
         fix=bool(given.fix),
@@ -101,6 +111,7 @@ def parse_check(arguments: Sequence[str]) -> Options:
         exit_non_zero_on_fix=given.exit_non_zero_on_fix,
         statistics=given.statistics,
         show_files=given.show_files,
+        watch=given.watch,
         quiet=given.quiet,
         verbose=given.verbose,
         color=given.color,
@@ -118,26 +129,28 @@ def _without_command(arguments: Sequence[str]) -> list[str]:
     return list(arguments)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def parser() -> argparse.ArgumentParser:
+    """The arguments of `check`."""
+    made = argparse.ArgumentParser(
         prog="torchdev-lint",
         description=_DESCRIPTION,
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument(
+    made.add_argument(
         "paths", nargs="*", metavar="PATH", help="files and directories, or - for standard input (default: .)"
     )
-    parser.add_argument("-V", "--version", action="version", version=f"torchdev-lint {__version__}")
+    made.add_argument("-V", "--version", action="version", version=f"torchdev-lint {__version__}")
 
-    fixes = parser.add_argument_group("fixes")
+    fixes = made.add_argument_group("fixes")
     _pair(fixes, "fix", "apply fixes")
     _pair(fixes, "unsafe-fixes", "count and apply fixes that may change behaviour, too")
     fixes.add_argument(
         "--diff", action="store_true", help="print what --fix would change, and change nothing"
     )
 
+    fixes.add_argument("-w", "--watch", action="store_true", help="check again whenever a file changes")
     _pair(fixes, "show-fixes", "list what was fixed")
     fixes.add_argument(
         "--add-noqa",
@@ -145,7 +158,7 @@ def _parser() -> argparse.ArgumentParser:
         help="write `# noqa` comments for all findings (the reason is optional)",
     )
 
-    rules = parser.add_argument_group("rules")
+    rules = made.add_argument_group("rules")
     codes: Any = {"action": "append", "metavar": "CODES", "type": _comma_list}
     rules.add_argument("--select", **codes, help="rules to turn on: codes or their prefixes, or ALL")
     rules.add_argument("--extend-select", **codes, help="rules to turn on besides those that are selected")
@@ -170,7 +183,7 @@ def _parser() -> argparse.ArgumentParser:
     rules.add_argument("--unfixable", **codes, help="rules whose fixes are not offered")
     rules.add_argument("--ignore-noqa", action="store_true", help="take no notice of `# noqa` comments")
 
-    files = parser.add_argument_group("files")
+    files = made.add_argument_group("files")
     patterns: Any = {"action": "append", "metavar": "PATTERNS", "type": _comma_list}
     files.add_argument(
         "--exclude", **patterns, help="paths to leave out, instead of those of the configuration"
@@ -183,7 +196,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     files.add_argument("--show-files", action="store_true", help="print the files that would be checked")
 
-    new = parser.add_argument_group("only what is new")
+    new = made.add_argument_group("only what is new")
     new.add_argument("--baseline", metavar="FILE", help="leave out the findings that FILE knows")
     new.add_argument("--write-baseline", action="store_true", help="write all findings to the baseline file")
     new.add_argument(
@@ -192,7 +205,7 @@ def _parser() -> argparse.ArgumentParser:
         help="leave out findings that have nothing to do with lines changed since REV",
     )
 
-    output = parser.add_argument_group("output")
+    output = made.add_argument_group("output")
     output.add_argument(
         "--output-format", choices=OUTPUT_FORMATS, help="how findings are printed (default: full)"
     )
@@ -212,13 +225,13 @@ def _parser() -> argparse.ArgumentParser:
         "--exit-non-zero-on-fix", action="store_true", help="exit with 1 if something was fixed"
     )
 
-    general = parser.add_argument_group("configuration")
+    general = made.add_argument_group("configuration")
     general.add_argument(
         "--config", action="append", metavar="PATH|KEY=VALUE", default=[], help="a TOML file or setting"
     )
     general.add_argument("--isolated", action="store_true", help="read no configuration file")
     general.add_argument("-n", "--no-cache", action="store_true", help="accepted; nothing is cached")
-    return parser
+    return made
 
 
 def _pair(group: Any, name: str, text: str) -> None:

@@ -13,17 +13,23 @@ from torchdev_lint.rules.base import Rule
 from torchdev_lint.rules.registry import all_rules
 
 
-def explain(arguments: Sequence[str]) -> int:
-    """Print what `arguments` ask for; returns the exit code. Raises `ConfigError` for an unknown rule."""
-    parser = argparse.ArgumentParser(
+def parser() -> argparse.ArgumentParser:
+    """The arguments of `rule`."""
+    made = argparse.ArgumentParser(
         prog="torchdev-lint rule", description="Print the documentation of a rule.", allow_abbrev=False
     )
-    parser.add_argument("rule", nargs="?", metavar="CODE", help="the code or the name of a rule")
-    parser.add_argument("--all", action="store_true", help="every rule")
-    parser.add_argument("--output-format", choices=("text", "json"), default="text")
-    given = parser.parse_args(arguments)
+    made.add_argument("rule", nargs="?", metavar="CODE", help="the code or the name of a rule")
+    made.add_argument("--all", action="store_true", help="every rule")
+    made.add_argument("--output-format", choices=("text", "json"), default="text")
+    return made
+
+
+def explain(arguments: Sequence[str]) -> int:
+    """Print what `arguments` ask for; returns the exit code. Raises `ConfigError` for an unknown rule."""
+    made = parser()
+    given = made.parse_args(arguments)
     if bool(given.rule) == given.all:
-        parser.error("give either the code of a rule or --all")
+        made.error("give either the code of a rule or --all")
     rules = all_rules() if given.all else (_find(given.rule),)
     if given.output_format == "json":
         facts = [_facts(rule) for rule in rules]

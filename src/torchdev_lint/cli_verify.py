@@ -26,7 +26,7 @@ ALL_FIXES = frozenset({Applicability.SAFE, Applicability.UNSAFE})
 def verify(arguments: Sequence[str]) -> int:
     """Verify what `arguments` name; returns the exit code: 1 when lint and run disagree about a program, 2 for bad usage."""
     own, program_arguments = _split(arguments)
-    given = _parser().parse_args(own)
+    given = parser().parse_args(own)
     settings = Settings()
     found = discover(given.paths, settings.file_rules)
     for problem in found.problems:
@@ -79,30 +79,29 @@ def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     return listed[:cut], listed[cut + 1 :]
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def parser() -> argparse.ArgumentParser:
+    """The arguments of `verify`."""
+    made = argparse.ArgumentParser(
         prog="torchdev-lint verify",
         usage="torchdev-lint verify [options] PATH [PATH ...] [-- PROGRAM-ARGUMENT ...]",
         description="Lint each program, EXECUTE it, and compare: a device error must have been reported, a report must "
         "come true. The programs are run with your rights; verify only what you would run yourself.",
         allow_abbrev=False,
     )
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="programs, or directories of them")
-    parser.add_argument(
+    made.add_argument("paths", nargs="+", metavar="PATH", help="programs, or directories of them")
+    made.add_argument(
         "--backend",
         choices=("simulated", "cpu", "cuda", "auto"),
         default="simulated",
         help="what to run on: a simulated accelerator (default), the plain CPU, a real GPU, or the best there is",
     )
-    parser.add_argument("--devices", type=int, default=2, help="how many devices to simulate (default 2)")
-    parser.add_argument(
-        "--fix", action="store_true", help="also fix a copy of what was flagged, and run that"
-    )
-    parser.add_argument(
+    made.add_argument("--devices", type=int, default=2, help="how many devices to simulate (default 2)")
+    made.add_argument("--fix", action="store_true", help="also fix a copy of what was flagged, and run that")
+    made.add_argument(
         "--timeout", type=float, default=60.0, metavar="SECONDS", help="for each run (default 60)"
     )
-    parser.add_argument("--output-format", choices=("text", "json"), default="text")
-    return parser
+    made.add_argument("--output-format", choices=("text", "json"), default="text")
+    return made
 
 
 def _claim(make: Any, one: Diagnostic, shape: dict[str, Any]) -> Any:

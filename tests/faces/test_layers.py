@@ -27,6 +27,8 @@ LAYERS = (
         "cli_doctor",
         "cli_infer",
         "cli_explain",
+        "cli_completion",
+        "cli_watch",
     ),
     ("cli", "flake8_plugin"),
     ("__main__",),
