@@ -1,4 +1,4 @@
-"""The hooks as pre-commit runs them: installed from a copy of this checkout into their own environment."""
+"""The hooks as pre-commit and prek run them: installed from a copy of this checkout into their own environment."""
 
 import os
 import shutil
@@ -11,6 +11,7 @@ from notebook_files import of_program, program_of
 
 ROOT = Path(__file__).parents[2]
 PRE_COMMIT = Path(sys.executable).with_name("pre-commit")
+PREK = Path(sys.executable).with_name("prek")
 PUBLISHED = ("src", "pyproject.toml", "README.md", "LICENSE", ".pre-commit-hooks.yaml")
 
 BAD = """\
@@ -119,3 +120,16 @@ def test_the_fixing_hook_fixes_and_fails_and_then_passes(hooks: Path, home: Path
     second = try_repo(hooks, home, project, "torchdev-lint-fix")
     assert second.returncode == 0, second.stdout
     assert (project / "bad.py").read_text() == GOOD
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not PREK.exists(), reason="prek is not installed")
+def test_prek_runs_it_too(hooks: Path, project: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    home = str(tmp_path_factory.mktemp("prek-home"))
+    for hook, said in (("torchdev-lint", "bad.py:7:13"), ("torchdev-lint-fix", "2 fixed, 0 remaining")):
+        command = (PREK, "try-repo", "--color=never", hooks, hook, "--all-files")
+        result = run(*command, cwd=project, PREK_HOME=home)
+        assert result.returncode == 1, result.stdout
+        assert said in result.stdout
+    assert (project / "bad.py").read_text() == GOOD
+    assert program_of((project / "note.ipynb").read_text()) == GOOD
