@@ -14,9 +14,10 @@ import libcst as cst
 from torchdev_lint.flow.conditions import Key
 from torchdev_lint.flow.events import Place, Transfer
 from torchdev_lint.flow.evidence import TESTING
-from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.frame import Analysis, Frame
 from torchdev_lint.flow.lattice import (
     Conflict,
+    Cpu,
     Device,
     Leaf,
     Level,
@@ -60,7 +61,11 @@ def worth_telling(frame: Frame, found: Conflict) -> bool:
     """Whether a conflict that is only possible is to be told: with what a function is given, or a module holds."""
     if frame.analysis.on_host or frame.analysis.at_top or not TESTING.isdisjoint(frame.analysis.imported):
         return False
+    if stays_on_host(frame.analysis):
+        return False
     for leaf in (found.left, found.right):
+        if isinstance(leaf, Cpu) and _says_where(leaf.origin):
+            return False  # `device=device`: whoever calls without one wants it there
         if isinstance(leaf, Symbol):
             root = root_of(leaf.key)
             if leaf.origin is not None and leaf.origin.root().what == "moved":
@@ -72,6 +77,39 @@ def worth_telling(frame: Frame, found: Conflict) -> bool:
             if root[0] == "self" and frame.state(Object(root)).kind != "module":
                 return False
     return True
+
+
+_HOST_FILE = re.compile(
+    r"(?i)(?:^|[/\\])(?:\w+_)?(?:data_?sets?|data_?loaders?|data_?loading|data_?utils?|data_?transforms?\w*|collat\w+|pre_?process\w*|"
+    r"augment\w*|tokeni[sz]\w+|visuali[sz]\w+|plot\w*|gloo\w*)\.(?:py|ipynb)$"
+)
+"""Files, by name, of code that prepares data or shows it, on the host."""
+
+_RUNS_ITSELF = re.compile(r"(?m)^(?:if __name__ *== *['\"]__main__['\"]|for |while |with )")
+
+
+def stays_on_host(analysis: Analysis) -> bool:
+    """Whether nothing in the file is on an accelerator: it prepares data, or is a program that never speaks of devices."""
+    known = analysis.notes.get("stays on host")
+    if known is None:
+        known = _HOST_FILE.search(analysis.source.path) is not None or (
+            not analysis.speaks_of_devices and _RUNS_ITSELF.search(analysis.module.code) is not None
+        )
+        analysis.notes["stays on host"] = known
+    return bool(known)
+
+
+def _says_where(origin: Origin | None) -> bool:
+    """Whether what made a tensor was told where by `device=`."""
+    root = None if origin is None else origin.root()
+    return (
+        root is not None
+        and root.what == "factory"
+        and isinstance(root.node, cst.Call)
+        and any(
+            argument.keyword is not None and argument.keyword.value == "device" for argument in root.node.args
+        )
+    )
 
 
 def root_of(key: Key) -> Key:

@@ -138,10 +138,41 @@ def _use(frame: Frame, site: CallSite) -> _Use:
     if frame.function is not None:
         use.names.append(frame.function.name)
         owner = frame.function.owner
+        use.saved_here = use.saved_here or _saved_by_class(frame, path_text)
         use.in_dataset = frame.function.name in ("__getitem__", "collate", "collate_fn") or (
             owner is not None and ("Data" in owner.name or owner.find("__getitem__") is not None)
         )
     return use
+
+
+def _saved_by_class(frame: Frame, path: str) -> bool:
+    """Whether the class keeps under one attribute the file that it saves to and loads from: early stopping."""
+    owner = None if frame.function is None else frame.function.owner
+    if owner is None or not path.startswith("self."):
+        return False
+    return any(
+        isinstance(node, cst.Call)
+        and api.SAVES.search(_name_of(node)) is not None
+        and any(frame.analysis.text(argument.value) == path for argument in node.args)
+        for method in owner.methods.values()
+        for node in walk(method.body)
+    )
+
+
+def _trains(loop: cst.For | cst.While) -> bool:
+    """Whether a loop trains: what is loaded after it is the best of what it saved."""
+    return any(
+        isinstance(node, cst.Call) and _name_of(node) in ("backward", "train_epoch", "train_one_epoch")
+        for node in walk(loop.body)
+    )
+
+
+def _name_of(call: cst.Call) -> str:
+    match call.func:
+        case cst.Name(value=name) | cst.Attribute(attr=cst.Name(value=name)):
+            return name
+        case _:
+            return ""
 
 
 def _words(path: cst.BaseExpression) -> list[str]:
@@ -173,6 +204,9 @@ def _read_scope(
         if node is call:
             met = True
         match node:
+            case cst.For() | cst.While() if not met and not apart and _trains(node):
+                # the call may stand in the loop itself
+                use.saved_here = use.saved_here or all(part is not call for part in walk(node))
             case cst.Assign(value=value) if any(part is call for part in walk(value)):
                 if _takes_whole(value, call):
                     targets += _bound([target.target for target in node.targets])

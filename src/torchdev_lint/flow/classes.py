@@ -21,6 +21,7 @@ from torchdev_lint.flow.values import (
     AnyOf,
     Api,
     Class,
+    DeviceValue,
     Either,
     Entries,
     Function,
@@ -33,6 +34,7 @@ from torchdev_lint.flow.values import (
     element_of,
 )
 from torchdev_lint.torch_api.callables import CONTAINER_CHANGES
+from torchdev_lint.torch_api.devices import DEVICE_NAME
 from torchdev_lint.torch_api.modules import IN_PLACE_MOVES
 
 
@@ -155,14 +157,27 @@ class ClassModel:
         return self
 
     def class_attribute(self, name: str) -> Value:
-        """The value of a class attribute."""
+        """The value of a class attribute; unknown for a device that functions assign through the class."""
         if name in self.attributes:
-            return self.attributes[name]
+            value = self.attributes[name]
+            names_device = isinstance(value, DeviceValue) or DEVICE_NAME.search(name) is not None
+            return UNKNOWN if names_device and (self.name, name) in self._set_by_functions() else value
         for base in self.bases_in_file():
             found = base.class_attribute(name)
             if found != UNKNOWN:
                 return found
         return UNKNOWN
+
+    def _set_by_functions(self) -> set[tuple[str, str]]:
+        """(name, attribute) of what functions assign through a name (`Config.DEVICE = ...`), here and where it is used."""
+        found: set[tuple[str, str]] = set()
+        analysis = self.frame.analysis
+        for module in (analysis.module, self.frame.source.module):
+            key = ("set by functions", id(module))
+            if key not in analysis.notes:
+                analysis.notes[key] = set(_set_through_names(module))
+            found |= analysis.notes[key]
+        return found
 
     def function(self, node: cst.FunctionDef, name: str, receiver: Value | None) -> Function:
         """A method, bound when there is a receiver."""
@@ -175,6 +190,19 @@ class ClassModel:
     def moves_itself(self) -> bool:
         """Whether the class says for itself what moving means."""
         return any(self.find(name) is not None for name in (*IN_PLACE_MOVES, "_apply"))
+
+
+def _set_through_names(module: cst.Module) -> Iterator[tuple[str, str]]:
+    for function in walk(module):
+        if isinstance(function, cst.FunctionDef):
+            for node in walk(function.body):
+                match node:
+                    case cst.AssignTarget(
+                        target=cst.Attribute(value=cst.Name(value=name), attr=cst.Name(value=attribute))
+                    ):
+                        yield name, attribute
+                    case _:
+                        pass
 
 
 def decorator_names(node: cst.FunctionDef | cst.ClassDef) -> tuple[str, ...]:
@@ -345,7 +373,7 @@ def _set_elsewhere(model: ClassModel, initializer: cst.FunctionDef | None) -> se
 
 
 def _self_writes(method: cst.FunctionDef) -> set[str]:
-    """The attributes of `self` that a method assigns, or moves in place."""
+    """The attributes of `self` that a method assigns, registers, deletes or moves in place."""
     names: set[str] = set()
 
     def target(node: cst.CSTNode) -> None:
@@ -362,8 +390,23 @@ def _self_writes(method: cst.FunctionDef) -> set[str]:
 
     for node in walk(method.body, below=(cst.ClassDef,)):
         match node:
-            case cst.AssignTarget() | cst.AnnAssign() | cst.AugAssign() | cst.For() | cst.NamedExpr():
+            case (
+                cst.AssignTarget()
+                | cst.AnnAssign()
+                | cst.AugAssign()
+                | cst.For()
+                | cst.NamedExpr()
+                | cst.Del()
+            ):
                 target(node.target)
+            case cst.Call(
+                func=cst.Attribute(
+                    value=cst.Name(value="self"),
+                    attr=cst.Name(value="register_buffer" | "register_parameter" | "add_module"),
+                ),
+                args=[cst.Arg(value=cst.SimpleString() as key), *_],
+            ):
+                names.add(str(key.evaluated_value))
             case cst.Call(func=cst.Attribute(value=value, attr=cst.Name(value=name))) if (
                 name in IN_PLACE_MOVES or name in CONTAINER_CHANGES
             ):

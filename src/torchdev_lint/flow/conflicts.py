@@ -36,7 +36,7 @@ from torchdev_lint.flow.publication import (
     publish_unmoved,
     publish_unregistered,
 )
-from torchdev_lint.flow.values import Object
+from torchdev_lint.flow.values import Object, Tensor
 
 
 def check_operands(
@@ -55,6 +55,8 @@ def check_operands(
     if not isinstance(found.right, Cpu):
         at_fault, beside = reference, other
         found = Conflict(found.level, found.right, found.left)
+    if found.level != Level.CERTAIN and isinstance(at_fault.value, Tensor) and at_fault.value.parameter:
+        return beside.device  # it is where the module is that owns it
     report = report_at(frame, at_fault, found)
     if report is None:
         return beside.device

@@ -151,7 +151,7 @@ def expression_at(frame: Frame, wanted: Leaf, beside: Operand, origin: Origin, *
     if isinstance(wanted, Symbol) and frame.function is not None and wanted.key[0] == "device":
         key = wanted.key[1]
         if key[:2] == ("parameter", id(frame.function.node)) and not frame.rebound_before(key[2], origin):
-            return f"{key[2]}.device"
+            return device_values.device_of(frame, key[2])
         if key[0] == "self":
             return beside_self(frame, origin)
     return None

@@ -232,8 +232,28 @@ def _attribute_path(frame: Frame, device: Device) -> str | None:
     value = frame.lookup(base)
     if isinstance(value, Object) and device.key in (("device", value.key), ("attr", value.key, attribute)):
         held = frame.state(value).attributes.get(attribute)
-        return device.text if held is None and (attribute == "device" or device.key[0] == "attr") else None
+        if held is not None or not (attribute == "device" or device.key[0] == "attr"):
+            return None
+        return device_of(frame, base) if attribute == "device" else device.text
     return None
+
+
+def device_of(frame: Frame, name: str) -> str:
+    """An expression for the device of what a name holds; a plain nn.Module has no `.device`."""
+    value, text = frame.lookup(name), f"{name}.device"
+    if isinstance(value, Object) and frame.state(value).kind == "module" and not _is_written(frame, text):
+        return f"next({name}.parameters()).device"
+    return text
+
+
+def _is_written(frame: Frame, text: str) -> bool:
+    """Whether the file itself asks a thing of this name for its `.device`."""
+    key = ("is written", text)
+    known = frame.analysis.notes.get(key)
+    if known is None:
+        known = re.search(rf"(?<![\w.]){re.escape(text)}\b", frame.analysis.module.code) is not None
+        frame.analysis.notes[key] = known
+    return bool(known)
 
 
 def torch_name(frame: Frame) -> str | None:

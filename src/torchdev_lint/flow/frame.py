@@ -184,6 +184,8 @@ class Analysis:
     """The classes (by node) that the module's own code makes instances of."""
     sent_to_host: dict[Key, bool] = field(default_factory=dict)
     """For parameters (by key): whether every call in the file hands over what was moved to the CPU."""
+    read_on_host: set[Key] = field(default_factory=set)
+    """The devices (by key) of what `.numpy()` is called on: whoever calls the function has it on the CPU."""
     on_host: bool = False
     """Whether code is being read that belongs on the CPU: what follows a parameter there is no accelerator's."""
     at_top: bool = True

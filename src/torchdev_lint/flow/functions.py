@@ -111,6 +111,8 @@ def call(frame: Frame, function: Function, site: CallSite) -> Value:
     """The result of calling a function of the project."""
     matters = not function.frame.source.foreign or _hands_over(frame, function, site)
     if not can_follow(frame, function, site) or not frame.analysis.affords(function, matters=matters):
+        if function.receiver is not None:
+            escape(frame, function.receiver)
         return not_followed(frame, site, function.name)
     child = Frame(
         frame.analysis,

@@ -8,10 +8,7 @@ from torchdev_lint.flow import (
     conflicts,
 )
 from torchdev_lint.flow.frame import Frame
-from torchdev_lint.flow.lattice import (
-    Device,
-    Symbol,
-)
+from torchdev_lint.flow.lattice import Symbol
 from torchdev_lint.flow.operands import Operand
 from torchdev_lint.flow.values import (
     Tensor,
@@ -27,7 +24,7 @@ def index(frame: Frame, node: cst.CSTNode, tensor: Tensor, keys: list[Value]) ->
             # a 0-dim index is read as a number; what a caller hands in is a batch of indices as a rule
             if (
                 isinstance(key, Tensor)
-                and (key.scalar is False or (key.scalar is None and _comes_from_caller(key.device)))
+                and (key.scalar is False or (key.scalar is None and _is_handed_in(key)))
                 and isinstance(element.slice, cst.Index)
             ):
                 operand = Operand(key, key.device, element.slice.value)
@@ -38,14 +35,22 @@ def index(frame: Frame, node: cst.CSTNode, tensor: Tensor, keys: list[Value]) ->
     )
     return Tensor(
         tensor.device,
-        scalar=False if keeps or any(isinstance(key, Tensor) for key in keys) else None,
+        scalar=False if keeps or any(_keeps_dimensions(key) for key in keys) else None,
         guess=tensor.guess,
     )
 
 
-def _comes_from_caller(device: Device) -> bool:
-    """Whether the device is that of a parameter itself."""
-    return isinstance(device, Symbol) and device.assumed and device.key[1][:1] in (("parameter",), ("item",))
+def _keeps_dimensions(key: Value) -> bool:
+    """Whether what `x[key]` gives has a dimension for certain: a number, or a 0-dim tensor, takes one away."""
+    return isinstance(key, Tensor) and key.scalar is not True and not key.element
+
+
+def _is_handed_in(key: Tensor) -> bool:
+    """Whether an index is, or follows, what a caller gave, not just an element of it."""
+    device = key.device
+    if key.element or not (isinstance(device, Symbol) and device.assumed):
+        return False
+    return device.key[1][:1] in (("parameter",), ("item",))
 
 
 def _keeps_a_dimension(part: cst.BaseSlice) -> bool:

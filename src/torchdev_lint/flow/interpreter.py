@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import libcst as cst
 
@@ -18,7 +19,7 @@ from torchdev_lint.flow import (  # registers the handlers, too
 from torchdev_lint.flow.classes import symbolic_self
 from torchdev_lint.flow.conditions import Atom, Key
 from torchdev_lint.flow.environment import Environment
-from torchdev_lint.flow.events import DeviceLiteral, Event
+from torchdev_lint.flow.events import DeviceLiteral, Event, MixedOperation
 from torchdev_lint.flow.evidence import TESTING, sequence_parameters, tensor_parameters, works_on_host
 from torchdev_lint.flow.frame import Analysis, Frame, Options, Recording
 from torchdev_lint.flow.functions import (
@@ -78,11 +79,21 @@ def read_module(
     models = [function.owner for function in met if function.owner is not None]
     for model in dict.fromkeys(models):
         stored_devices.check_class(analysis, model, models)
-    events = [*analysis.events.values(), *settle_literals(analysis), *checkpoints.settle(analysis)]
+    events = [*_told(analysis), *settle_literals(analysis), *checkpoints.settle(analysis)]
     return forwarding.without_consequences([*events, *forwarding.settle(analysis)])
 
 
 _DEVICE_WORDS = re.compile(r"(?i)cuda|device|\.to\(|gpu|accelerat|\bmps\b|\bxpu\b")
+
+
+def _told(analysis: Analysis) -> Iterator[Event]:
+    """The events, less those that are only possible where the function itself shows that its argument is on the CPU."""
+    for event in analysis.events.values():
+        match event:
+            case MixedOperation(certain=False, left=Symbol(key=key)) if key in analysis.read_on_host:
+                pass
+            case _:
+                yield event
 
 
 def read_alone(analysis: Analysis, function: Function) -> None:

@@ -211,12 +211,20 @@ def _unreachable(fact: Formula, kind: str, index: int) -> bool:
                 assignment[atom] = index > atom.key[1]
             case "device-type" if atom.key[1] == kind:
                 assignment[atom] = False
+            case "opaque" if _says_available(atom.text, kind):
+                assignment[atom] = index > 0
             case "opaque" if index == 0 and _FLAG.search(atom.text):
                 # a flag that the user sets to ask for an accelerator; negated flags (`no_cuda`) the other way round
                 assignment[atom] = bool(re.search(r"(?i)(?:^|_|\.)(?:no|disable|cpu)", atom.text))
             case _:
                 pass
     return truth(fact, assignment) is False
+
+
+def _says_available(text: str, kind: str) -> bool:
+    """Whether a name says that devices of a type are there: `IS_MUSA_AVAILABLE`."""
+    told = api.AVAILABILITY_NAME.search(text.removesuffix("()"))
+    return told is not None and told[1].lower() == kind
 
 
 def _device_in_scope(frame: Frame) -> str | None:

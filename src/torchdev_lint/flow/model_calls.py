@@ -20,7 +20,7 @@ from torchdev_lint.flow.lattice import (
 )
 from torchdev_lint.flow.operands import Operand, dotted, operands_of
 from torchdev_lint.flow.publication import publish_mixed, publish_model_call, publish_unregistered
-from torchdev_lint.flow.values import Object, Tensor, Value
+from torchdev_lint.flow.values import Either, Entries, Object, Tensor, Value
 
 
 def check_model_call(frame: Frame, site: CallSite, callee: Callee) -> None:
@@ -30,7 +30,7 @@ def check_model_call(frame: Frame, site: CallSite, callee: Callee) -> None:
     inputs = [
         operand
         for argument in site.arguments
-        if not _may_be_lengths(frame, argument, callee)
+        if not _may_be_lengths(frame, argument, callee) and not _is_record(frame, argument, callee)
         for operand in operands_of(frame, argument)
         if not is_scalar(operand.value)
     ]
@@ -108,6 +108,15 @@ def _may_be_lengths(frame: Frame, argument: Argument, callee: Callee) -> bool:
         return False
     name = argument.keyword or (dotted(argument.node.value) or "").rpartition(".")[2]
     return LENGTHS.search(name) is not None
+
+
+def _is_record(frame: Frame, argument: Argument, callee: Callee) -> bool:
+    """Whether a dict holds more than tensors and is given to what cannot be read: a pipeline takes from it what it needs."""
+    if not isinstance(argument.value, Entries) or argument.star or callee.thing is None:
+        return False
+    if frame.state(callee.thing).model is not None:
+        return False
+    return any(not isinstance(item, (Tensor, Either)) for item in argument.value.values())
 
 
 def check_handed_together(frame: Frame, site: CallSite, callee: str) -> None:

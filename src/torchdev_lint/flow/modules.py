@@ -38,6 +38,7 @@ from torchdev_lint.flow.values import (
     Unknown,
     Value,
     join_all,
+    unknown_tensor,
 )
 from torchdev_lint.torch_api import modules as api
 
@@ -288,7 +289,12 @@ def transfer(frame: Frame, thing: Object, name: str, site: CallSite) -> Value:
         return frame.result_of(site.node)
     # a tensor (then the receiver stays) or a module (then both are one): the result is known, the receiver is not
     copy = Object(("moved", thing.key, id(site.node)), thing.text)
-    frame.set_state(copy, replace(state, device=device, moved=True))
+    # a batch or a graph takes the tensors along that were made parts of it
+    taken = {
+        attribute: unknown_tensor() if isinstance(held, Tensor) else held
+        for attribute, held in state.attributes.items()
+    }
+    frame.set_state(copy, replace(state, device=device, moved=True, attributes=taken))
     if not (isinstance(site.node, cst.Call) and thing.key[0] in ("parameter", "item", "global")):
         frame.set_state(thing, replace(state, device=UNKNOWN_DEVICE, moved=False))
     return copy

@@ -57,6 +57,8 @@ def _assign_attribute(frame: Frame, receiver: cst.BaseExpression, name: str, val
         case Tensor(parameter=True) if name == "data":
             # the module that owns the parameter is moved behind its back
             forget_unmoved(frame)
+            if isinstance(value, Tensor):
+                assign(frame, receiver, replace(holder, device=value.device))
         case Tensor() if name == "data" and isinstance(value, Tensor):
             assign(frame, receiver, replace(holder, device=value.device))
         case Tensor(batch=True) | Tensor(mapping=True):

@@ -17,6 +17,8 @@ from torchdev_lint.flow.lattice import (
     UNKNOWN_DEVICE,
     Accelerator,
     Cpu,
+    Symbol,
+    leaves,
 )
 from torchdev_lint.flow.operands import Given, given_by
 from torchdev_lint.flow.operations import combine, has_room_for_scalars, reduces_inner_dimension
@@ -90,9 +92,14 @@ def call_method(frame: Frame, tensor: Tensor, name: str, site: CallSite) -> Valu
         on_host = truths.device_is(frame, tensor.device, "cpu")
         if on_host is not None:
             frame.env.assume(on_host)  # from here on: what cannot be read there has raised
+        frame.analysis.read_on_host |= {
+            leaf.key for leaf in leaves(tensor.device) if isinstance(leaf, Symbol)
+        }
     if name in tensor_methods.HOST_METHODS:
         return Dtype() if name == "dtype" else UNKNOWN
     if name in tensor_methods.IN_PLACE_SAME_RECEIVER:
+        return tensor
+    if name in tensor_methods.MAY_RETURN_RECEIVER and tensor.parameter:
         return tensor
     if name in tensor_methods.OPERAND_METHODS and site.receiver is not None:
         operands = [Given(tensor, site.receiver)]

@@ -21,10 +21,12 @@ from torchdev_lint.flow.tensor_values import tensor_device
 from torchdev_lint.flow.values import (
     NONE,
     Api,
+    Either,
     Entries,
     Items,
     Literal,
     Many,
+    Object,
     Tensor,
     Value,
 )
@@ -40,8 +42,20 @@ def factory(frame: Frame, path: str, site: CallSite) -> Value:
         data = first.value
         if path in factories.CONVERTERS and site.keyword("device") is None:
             return data
+        if path == "torch.tensor" and site.keyword("device") is None:
+            return Tensor(data.device, scalar=data.scalar)  # a copy, where the tensor is
+    if path in factories.OF_PARTS and site.keyword("device") is None:
+        parts = [argument.value for argument in site.positional() if isinstance(argument.value, Tensor)]
+        return Tensor(parts[-1].device if parts else UNKNOWN_DEVICE)
     argument = transfers.device_keyword(frame, site)
     device: Device
+    if (
+        path in factories.CONVERTERS
+        and argument is None
+        and first is not None
+        and _may_be_tensor(first.value)
+    ):
+        return Tensor(UNKNOWN_DEVICE, scalar=None)
     following = False
     if argument is not None and argument.value != NONE:
         device = device_values.as_device(argument.value)
@@ -57,6 +71,17 @@ def factory(frame: Frame, path: str, site: CallSite) -> Value:
     generators.check(frame, site, device)
     scalar = _scalar_ness(path, first, site)
     return Tensor(device_values.made_on(frame, device, site.node, following=following), scalar=scalar)
+
+
+def _may_be_tensor(value: Value) -> bool:
+    """Whether the value is an attribute of something or a part of it: it stays where it is if it is a tensor."""
+    match value:
+        case Object(key=("attr" | "item", *_)):
+            return True
+        case Either(_, then, otherwise):
+            return any(isinstance(one, Tensor) or _may_be_tensor(one) for one in (then, otherwise))
+        case _:
+            return False
 
 
 def _following(frame: Frame, path: str, site: CallSite) -> Device | None:

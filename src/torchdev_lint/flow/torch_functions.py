@@ -23,6 +23,7 @@ from torchdev_lint.flow import (
     truths,
 )
 from torchdev_lint.flow.callsites import Argument, CallSite
+from torchdev_lint.flow.conditions import Atom
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.functions import following
 from torchdev_lint.flow.lattice import (
@@ -82,6 +83,9 @@ def call_api(frame: Frame, path: str, site: CallSite) -> Value:
     if path in libraries.LEAVES_PROGRAM:
         frame.leave()
         return UNKNOWN
+    told = devices.AVAILABILITY_NAME.search(name)
+    if told is not None and not path.startswith("torch.") and not site.arguments:
+        return Truth(Atom("available", (told[1].lower(),), f"{name}()"))
     if path.startswith("torch"):
         found = _torch(frame, path, site)
         if found is not None:

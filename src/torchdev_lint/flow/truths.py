@@ -39,7 +39,7 @@ from torchdev_lint.flow.values import (
     Truth,
     Value,
 )
-from torchdev_lint.torch_api.devices import parse
+from torchdev_lint.torch_api.devices import AVAILABILITY_NAME, parse
 
 
 def opaque(frame: Frame, node: cst.CSTNode, value: Value | None = None) -> Formula:
@@ -71,6 +71,10 @@ def truth_of(frame: Frame, node: cst.CSTNode, value: Value) -> Formula:
             return Atom("count", (kind, 0), text)
         case Literal(value=constant):
             return Constant(bool(constant))
+        case Api(path=path) if (
+            told := AVAILABILITY_NAME.search(path.rpartition(".")[2])
+        ) and path.rpartition(".")[2].isupper():
+            return Atom("available", (told[1].lower(),), path)
         case Function() | Class() | Import() | Api() | DeviceValue() | Dtype() | Generator():
             return TRUE
         case Items(items):
@@ -148,6 +152,9 @@ def equality(frame: Frame, node: cst.CSTNode, left: Value, right: Value) -> Form
                 isinstance(leaf, (Cpu, Accelerator)) for leaf in leaves(device)
             ):
                 return FALSE  # "auto" and its like are no device's name
+            case (DeviceValue(is_object=True), Literal(value=str())):
+                # never true (torch/csrc/Device.cpp, `THPDevice_rc`), which TDV012 says: nothing is built on what was meant
+                return opaque(frame, node)
             case (DeviceValue(device=device), Literal(value=str(text))):
                 return equal_devices(frame, node, device, literal_device(text))
             case (Object(text=text), Literal(value=str(kind))) if kind.partition(":")[0] in _TYPES:

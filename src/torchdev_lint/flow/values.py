@@ -42,7 +42,7 @@ class Tensor:
     `scalar`: certainly 0-dimensional, certainly not, or (None) possibly. `parameter`: an `nn.Parameter`. `mapping`: a
     mapping of tensors that moves in place (a tokenizer's BatchEncoding). `batch`: a tensor or a container of tensors, it
     is not known which (what a loader yields). `guess`: what code that cannot be read gave out, or a part of it: if it is a
-    tensor at all, it is there.
+    tensor at all, it is there. `element`: one of the parts that a loop over a tensor gives, a number if that has one dimension.
     """
 
     device: Device
@@ -51,6 +51,7 @@ class Tensor:
     mapping: bool = False
     batch: bool = False
     guess: bool = False
+    element: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -443,7 +444,7 @@ def element_of(value: Value) -> Value:
         case Many(element):
             return element
         case Tensor(device=device, mapping=False, batch=batch, guess=guess):
-            return Tensor(device, scalar=None, batch=batch, guess=guess)
+            return Tensor(device, scalar=None, batch=batch, guess=guess, element=True)
         case Either(guard, then, otherwise):
             return join(guard, element_of(then), element_of(otherwise))
         case _:

@@ -46,6 +46,11 @@ AVAILABILITY = {
 }
 """Calls that are true where an accelerator of the type is there."""
 
+AVAILABILITY_NAME = re.compile(
+    r"(?i)^(?:has_|is_)?(?:torch_)?(cuda|xpu|npu|musa|mlu|hpu|mps)_(?:is_)?available$"
+)
+"""Names of functions and constants, in libraries and projects, that are true where an accelerator of the type is there."""
+
 DEVICE_COUNTS = {
     "torch.cuda.device_count": "cuda",
     "torch.xpu.device_count": "xpu",

@@ -30,6 +30,12 @@ TAKES_DATA = frozenset(
 CONVERTERS = frozenset({"torch.as_tensor", "torch.asarray"})
 """Keep the device of a tensor argument; anything else goes to `device=` or the default device."""
 
+OF_PARTS = frozenset(
+    "torch." + name
+    for name in "sparse_coo_tensor sparse_csr_tensor sparse_csc_tensor sparse_bsr_tensor sparse_bsc_tensor sparse_compressed_tensor".split()
+)
+"""Without `device=` they are where the tensor of the values is (torch/csrc/utils/tensor_new.cpp, `sparse_coo_tensor_ctor`)."""
+
 HOST_FACTORIES = frozenset({"torch.from_numpy", "torch.frombuffer", "torch.from_file"})
 """Always on the CPU: they share the host's memory. The default device has no say (torch/_torch_docs.py, from_numpy)."""
 

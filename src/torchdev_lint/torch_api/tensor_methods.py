@@ -45,6 +45,9 @@ WITHOUT_GRAD = frozenset(
 IN_PLACE_SAME_RECEIVER = frozenset("requires_grad_ detach_ share_memory_ pin_memory".split())
 """Return the receiver where it is."""
 
+MAY_RETURN_RECEIVER = frozenset("float contiguous".split())
+"""Return the receiver itself where it is that already, as a new parameter is (`float32`, contiguous) unless told otherwise."""
+
 SPLITS = frozenset("split chunk tensor_split hsplit vsplit dsplit split_with_sizes".split())
 """Return a tuple of tensors with as many dimensions."""
 

@@ -1,0 +1,343 @@
+"""More pairs of look-alikes: what the precision studies judged to be false alarms, each beside the bug that it looks like."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from torchdev_lint.config import Config
+from torchdev_lint.engine.findings import findings
+from torchdev_lint.engine.sources import DiskSources
+from torchdev_lint.flow.frame import MAX_CALL_DEPTH
+
+HEAD = "import torch\nfrom torch import nn\n"
+DEVICE = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
+
+PAIRS: dict[str, tuple[str, str]] = {
+    "a placeholder that another method registers": (
+        """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.table = torch.empty(0, 0)
+                self.linear = nn.Linear(2, 2)
+            def prepare(self, table):
+                self.register_buffer("table", table)
+            def forward(self, x: torch.Tensor):
+                return self.linear(x) @ torch.as_tensor(self.table)
+        """,
+        """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.table = torch.eye(2)
+                self.linear = nn.Linear(2, 2)
+            def forward(self, x: torch.Tensor):
+                return self.linear(x) @ self.table
+        """,
+    ),
+    "a parameter that is float and contiguous already is returned itself": (
+        """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = nn.Parameter(torch.randn(3, 3)).float()
+            def forward(self, x: torch.Tensor):
+                return x @ self.weight
+        """,
+        """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = nn.Parameter(torch.randn(3, 3)) * 0.1
+            def forward(self, x: torch.Tensor):
+                return x @ self.weight
+        """,
+    ),
+    "an element of the indices is read as a number": (
+        """
+        class Bag(nn.Module):
+            def __init__(self, counts):
+                super().__init__()
+                self.counts = torch.ones(len(counts))
+            def forward(self, indices: torch.Tensor):
+                return [self.counts[index] for index in indices]
+        """,
+        """
+        class Bag(nn.Module):
+            def __init__(self, counts):
+                super().__init__()
+                self.counts = torch.ones(len(counts))
+            def forward(self, indices: torch.Tensor):
+                return self.counts[indices]
+        """,
+    ),
+    "a dict with more than tensors in it, given to a pipeline": (
+        """
+        from library import Pipeline
+        class Diarization:
+            def __init__(self, device):
+                self.model = Pipeline.from_pretrained("name").to(device)
+            def run(self, audio):
+                return self.model({"waveform": torch.from_numpy(audio), "sample_rate": 16000})
+        """,
+        """
+        from library import Model
+        class Diarization:
+            def __init__(self, device):
+                self.model = Model.from_pretrained("name").to(device)
+            def run(self, audio):
+                return self.model(torch.from_numpy(audio))
+        """,
+    ),
+    "a device that a function sets for its class": (
+        """
+        class Settings:
+            DEVICE = torch.device("cpu")
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        def shifted(x: torch.Tensor):
+            return torch.matmul(x.to(device), torch.zeros(3, device=Settings.DEVICE))
+        def use(gpu):
+            Settings.DEVICE = torch.device("cuda", gpu)
+        """,
+        """
+        class Settings:
+            DEVICE = torch.device("cpu")
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        def shifted(x: torch.Tensor):
+            return torch.matmul(x.to(device), torch.zeros(3, device=Settings.DEVICE))
+        def use(gpu):
+            Settings.NUMBER = gpu
+        """,
+    ),
+    "what a graph of a library was given moves with it": (
+        DEVICE
+        + """
+data = load()[0]
+data.x = torch.randn(4, 16)
+data = data.to(device)
+model = nn.Linear(16, 3).to(device)
+model(data.x)
+""",
+        DEVICE
+        + """
+data = load()[0]
+data = data.to(device)
+data.x = torch.randn(4, 16)
+model = nn.Linear(16, 3).to(device)
+model(data.x)
+""",
+    ),
+    "a program that never speaks of devices stays on the CPU": (
+        """
+        def loss(good: torch.Tensor, bad: torch.Tensor):
+            return torch.cat([good, bad]) @ torch.ones(7)
+        def score(net, x):
+            return loss(net(x), net(x))
+        for epoch in range(3):
+            print(epoch)
+        """,
+        """
+        def loss(good: torch.Tensor, bad: torch.Tensor):
+            return torch.cat([good, bad]) @ torch.ones(7)
+        def score(net, x):
+            return loss(net(x), net(x))
+        """,
+    ),
+    "what was told where to be made": (
+        """
+        class Net(nn.Module):
+            def __init__(self, backbone):
+                super().__init__()
+                self.backbone = backbone
+            def probe(self, n, device=None):
+                return self.backbone(torch.zeros(1, n, device=device))
+        """,
+        """
+        class Net(nn.Module):
+            def __init__(self, backbone):
+                super().__init__()
+                self.backbone = backbone
+            def probe(self, n, dtype=None):
+                return self.backbone(torch.zeros(1, n, dtype=dtype))
+        """,
+    ),
+    "an argument that is read with numpy further down": (
+        """
+        def projected(x: torch.Tensor, n):
+            y = x @ torch.zeros(n)
+            return y, x.numpy()
+        """,
+        """
+        def projected(x: torch.Tensor, n):
+            y = x @ torch.zeros(n)
+            return y, x.cpu().numpy()
+        """,
+    ),
+    "a sparse tensor is where its values are": (
+        """
+        def projected(x: torch.Tensor, indices: torch.Tensor, values: torch.Tensor):
+            values = values.to(x.device)
+            return x @ torch.sparse_coo_tensor(indices, values, (3, 3)).to_dense() @ torch.tensor(x)
+        """,
+        """
+        def projected(x: torch.Tensor, indices, values):
+            return x @ torch.sparse_coo_tensor([[0], [1]], [1.0], (3, 3), device="cpu").to_dense() @ torch.eye(3)
+        """,
+    ),
+    "a parameter is where the module that owns it is": (
+        """
+        class Norm(Base, Registered):
+            def __init__(self, n):
+                super().__init__()
+                self.weight = nn.Parameter(torch.ones(n))
+            def forward(self, x: torch.Tensor):
+                return self.weight @ x
+        class Layer(Base, Registered):
+            def __init__(self, norm=None, n=3):
+                super().__init__()
+                self.norm = norm or Norm(n)
+            def forward(self, x: torch.Tensor):
+                return self.norm(x)
+        """,
+        """
+        class Norm(Base, Registered):
+            def __init__(self, n):
+                super().__init__()
+                self.weight = nn.Parameter(torch.ones(n))
+            def forward(self, x: torch.Tensor):
+                return torch.ones(3) @ x
+        """,
+    ),
+    "devices that are known to be there under another name": (
+        """
+        from library import is_torch_xpu_available, IS_MUSA_AVAILABLE
+        def where():
+            if is_torch_xpu_available():
+                return torch.device("xpu:0")
+            if IS_MUSA_AVAILABLE:
+                return torch.device("musa:0")
+        """,
+        """
+        from library import is_torch_xpu_wanted, IS_MUSA_WANTED
+        def where():
+            if is_torch_xpu_wanted():
+                return torch.device("xpu:0")
+        """,
+    ),
+    "the best state is loaded after the training that saved it": (
+        """
+        def main(model, optimizer, data):
+            for x in data:
+                model(x).sum().backward()
+                optimizer.step()
+            model.load_state_dict(torch.load("best.pt"))
+        """,
+        """
+        def main(model, optimizer, data):
+            model.load_state_dict(torch.load("best.pt"))
+            for x in data:
+                model(x).sum().backward()
+                optimizer.step()
+        """,
+    ),
+    "early stopping keeps its file under an attribute": (
+        """
+        class Stopper:
+            def step(self, model):
+                torch.save(model.state_dict(), self.path)
+            def restore(self, model):
+                model.load_state_dict(torch.load(self.path))
+        """,
+        """
+        class Stopper:
+            def restore(self, model):
+                model.load_state_dict(torch.load(self.path))
+        """,
+    ),
+}
+
+
+def _codes(program: str) -> list[str]:
+    found = findings(HEAD + textwrap.dedent(program), "program.py", Config())
+    return [finding.code for finding in found]
+
+
+@pytest.mark.parametrize(("right", "_wrong"), PAIRS.values(), ids=PAIRS)
+def test_right(right: str, _wrong: str) -> None:
+    assert _codes(right) == []
+
+
+@pytest.mark.parametrize(("_right", "wrong"), PAIRS.values(), ids=PAIRS)
+def test_wrong(_right: str, wrong: str) -> None:
+    assert _codes(wrong) != []
+
+
+def test_a_device_object_equals_no_string() -> None:
+    """What such a test was meant to do is not what happens: the test is told, nothing that would follow from the meaning."""
+    program = DEVICE + textwrap.dedent(
+        """
+        model, x = nn.Linear(2, 2).to(device), torch.randn(2, 2, device=device)
+        if device == "cuda":
+            x = x.cpu()
+        model(x)
+        """
+    )
+    assert _codes(program) == ["TDV012"]
+
+
+def test_the_fix_asks_no_module_for_its_device() -> None:
+    """A plain `nn.Module` has no `.device`, unless the program shows that this one does."""
+    program = textwrap.dedent(
+        """
+        def scaled(model: nn.Module, n):
+            scale = torch.zeros(n)
+            for parameter in model.parameters():
+                scale = scale * parameter
+            return scale
+        """
+    )
+    for text, target in (
+        (program, "device=next(model.parameters()).device"),
+        (program + "\ndef where(model):\n    return model.device\n", "device=model.device"),
+    ):
+        (finding,) = findings(HEAD + text, "program.py", Config())
+        assert finding.fix is not None
+        assert target in "".join(edit.content for edit in finding.fix.edits)
+
+
+@pytest.mark.parametrize("depth", [1, MAX_CALL_DEPTH])
+@pytest.mark.parametrize("moves", [True, False])
+def test_a_method_that_is_not_followed_may_move_its_own_parameters(depth: int, moves: bool) -> None:
+    """`self.weight.data = ...` in `forward`: seen where the call is followed, reckoned with where it is too deep to be."""
+    program = DEVICE + textwrap.dedent(
+        f"""
+        class Loss(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = nn.Parameter(torch.randn(3, 3))
+            def forward(self, x):
+                {"self.weight.data = self.weight.data.to(x.device)" if moves else "pass"}
+                return x.sum()
+        def call_0(loss, x):
+            loss(x)
+            return torch.matmul(x, loss.weight)
+        """
+    )
+    for number in range(1, depth):
+        program += f"def call_{number}(loss, x):\n    return call_{number - 1}(loss, x)\n"
+    program += f"call_{depth - 1}(Loss(), torch.randn(3, 3, device=device))\n"
+    assert bool(_codes(program)) == (not moves and depth == 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "found"), [("data_transforms.py", 0), ("collator.py", 0), ("metrics.py", 1)]
+)
+def test_files_that_prepare_data_work_on_the_host(tmp_path: Path, name: str, found: int) -> None:
+    """Nobody moves anything to an accelerator before it was collated."""
+    program = HEAD + textwrap.dedent(PAIRS["what was told where to be made"][1])
+    path = tmp_path / name
+    path.write_text(program, encoding="utf-8")
+    assert len(findings(program, str(path), Config(), sources=DiskSources())) == found
