@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from torchdev_lint.config import ConfigError
 from torchdev_lint.source.discovery import DiscoveryError
@@ -24,16 +24,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     0: nothing left to report, 1: findings left, 2: bad usage or configuration, or an internal error.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
+    return guarded(lambda: _dispatch(arguments), "torchdev-lint")
+
+
+def guarded(work: Callable[[], int], program: str) -> int:
+    """The exit code of `work`; what ends it early is turned into a line on stderr and an exit code of its own."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # A finding must not be lost to a narrow locale.
     try:
         try:
-            return _dispatch(arguments)
+            return work()
         finally:
             sys.stdout.flush()  # Here and not at exit, where a closed pipe cannot be caught any more.
     except (ConfigError, DiscoveryError) as error:
-        print(f"torchdev-lint: error: {error}", file=sys.stderr)
+        print(f"{program}: error: {error}", file=sys.stderr)
         return FAILURE
     except BrokenPipeError:
         # Whoever read our output has gone; the interpreter must not try to flush the rest at exit.

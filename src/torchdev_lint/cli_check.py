@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from torchdev_lint.cli_options import STDIN, Options
-from torchdev_lint.cli_output import applicable, coloured, prepare_output, print_findings
+from torchdev_lint.cli_output import Others, applicable, coloured, prepare_output, print_findings
 from torchdev_lint.config import REVEALED, Config, ConfigError
 from torchdev_lint.diagnostics import Applicability, Diagnostic
 from torchdev_lint.engine.run import NO_FIXES, Choice, RunResult, check_bytes, run
@@ -43,13 +43,13 @@ def check(options: Options) -> int:
     result = run(
         _with_progress(found.files, options),
         settings.for_file,
-        lambda config: _allowed(options, config),
+        lambda config: allowed_fixes(options, config),
         write=options.fix and not options.diff,
         only=only,
     )
     if options.write_baseline and options.baseline is not None:
         return _write_baseline(result, options.baseline, failed=bool(found.problems))
-    code = _report(result, options, settings.for_directory("."))
+    code = report(result, options, settings.for_directory("."))
     return FAILURE if found.problems else code
 
 
@@ -74,14 +74,14 @@ def _check_stdin(options: Options) -> int:
     only = _choice(options)
     sources = DiskSources() if path != STDIN else None
     result = RunResult(
-        () if excluded else (check_bytes(data, path, config, _allowed(options, config), only, sources),)
+        () if excluded else (check_bytes(data, path, config, allowed_fixes(options, config), only, sources),)
     )
     if options.fix and not options.diff:
         # The fixed source is the output; whatever else there is to say goes elsewhere.
         sys.stdout.flush()
         sys.stdout.buffer.write(result.files[0].data if result.files else data)
         sys.stdout.buffer.flush()
-    return _report(result, options, config)
+    return report(result, options, config)
 
 
 def _choice(options: Options) -> Choice | None:
@@ -124,19 +124,19 @@ def _write_baseline(result: RunResult, path: str, *, failed: bool) -> int:
     return FAILURE if failed or result.errors else CLEAN
 
 
-def _allowed(options: Options, config: Config) -> frozenset[Applicability]:
+def allowed_fixes(options: Options, config: Config) -> frozenset[Applicability]:
     """The fixes that are to be applied."""
     return applicable(config) if options.fix or options.diff else NO_FIXES
 
 
-def _report(result: RunResult, options: Options, config: Config) -> int:
-    """Print the outcome of a run; returns its exit code."""
+def report(result: RunResult, options: Options, config: Config, others: Others | None = None) -> int:
+    """Print the outcome of a run, in which there may be findings of `others`; returns its exit code."""
     _say(f"warning: {warning}" for warning in result.warnings)
     _say(f"error: {error}" for error in result.errors)
     if options.diff:
         code = _print_diff(result, options, config)
     else:
-        print_findings(result, options, config)
+        print_findings(result, options, config, others)
         failed = any(one.code != REVEALED for one in result.diagnostics) or (
             options.exit_non_zero_on_fix and bool(result.counts)
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
@@ -19,7 +19,10 @@ from torchdev_lint.report.sources import Sources
 from torchdev_lint.report.style import write
 
 if TYPE_CHECKING:
-    from torchdev_lint.report.context import RuleText
+    from torchdev_lint.report.context import RuleText, Tool
+
+Others = Callable[[str, set[str]], "tuple[dict[str, RuleText], dict[str, Tool]]"]
+"""Given the format of a report and the codes in it that are not ours: what is said of those rules, and of their tools."""
 
 
 def prepare_output(options: Options) -> None:
@@ -43,8 +46,11 @@ def applicable(config: Config) -> frozenset[Applicability]:
     return frozenset({Applicability.SAFE})
 
 
-def print_findings(result: RunResult, options: Options, config: Config) -> None:
-    """Write what a run found, to where `options` say. Raises `ConfigError`."""
+def print_findings(result: RunResult, options: Options, config: Config, others: Others | None = None) -> None:
+    """Write what a run found, to where `options` say; `others` tells of the other tools whose findings are among it.
+
+    Raises `ConfigError`.
+    """
     with _stream(options) as stream:
         if options.statistics:
             _print_statistics(result, options, config, stream)
@@ -54,23 +60,30 @@ def print_findings(result: RunResult, options: Options, config: Config) -> None:
             write(pieces, stream, colour=coloured(options, stream))
             _close(result, options, config, stream)
         else:
-            stream.write(_for_programs(result, config))
+            stream.write(_for_programs(result, config, others))
 
 
-def _for_programs(result: RunResult, config: Config) -> str:
+def _for_programs(result: RunResult, config: Config, others: Others | None) -> str:
     from torchdev_lint.report.context import Context
 
+    rules = _rule_texts(result.diagnostics)
+    tools: dict[str, Tool] = {}
+    if others is not None:
+        more, tools = others(config.output_format, {one.code for one in result.diagnostics} - set(rules))
+        rules |= more
     context = Context(
         Sources(result.sources, result.notebooks),
         os.getcwd(),
         __version__,
-        _rule_texts(result.diagnostics),
+        rules,
         applicable(config),
+        tools,
     )
     return render(config.output_format, result.diagnostics, context)
 
 
 def _rule_texts(diagnostics: list[Diagnostic]) -> dict[str, RuleText]:
+    """Our rules among the findings."""
     from torchdev_lint.report.context import RuleText
     from torchdev_lint.rules.registry import rule_by_code
 

@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from torchdev_lint import __version__
 from torchdev_lint.config import ConfigError, did_you_mean
 from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.rules.base import Rule
@@ -73,15 +74,25 @@ def availability(rule: type[Rule]) -> str:
     return fix if rule.default else f"{fix} The rule is off unless it is selected."
 
 
+def all_facts() -> list[dict[str, Any]]:
+    """What `--all --output-format json` prints, as data."""
+    return [_facts(rule) for rule in all_rules()]
+
+
 def _facts(rule: type[Rule]) -> dict[str, Any]:
+    """Ruff's keys, so that whatever reads `ruff rule --output-format json` can read this."""
     return {
         "name": rule.name,
         "code": rule.code,
         "linter": "torchdev-lint",
         "summary": rule.summary(),
+        "message_formats": [rule.summary()],
         "fix": availability(rule),
         "fix_availability": "Sometimes" if rule.fix_applicability else "None",
         "explanation": rule.documentation(),
         "default": rule.default,
         "preview": False,
+        "status": {"Stable": {"since": __version__}},
+        "category": "correctness",
+        "source_location": {"file": f"src/{rule.__module__.replace('.', '/')}.py", "line": 1},
     }

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+TOOL = "torchdev-lint"
+
 
 class Applicability(Enum):
     """How far a fix may be trusted; the values are Ruff's JSON spellings."""
@@ -92,6 +94,15 @@ class Diagnostic:
     fix: Fix | None = None
     noqa_row: int | None = None
     cell: int | None = None
+    tool: str = TOOL
+    """Who found it: other tools' findings are reported together with ours."""
+    url: str | None = None
+    """Where the rule is documented."""
+
+    @property
+    def label(self) -> str:
+        """What a message starts with: the code, with a colon where that is a word (`invalid-syntax:`)."""
+        return self.code if self.code[-1:].isdigit() else f"{self.code}:"
 
     def sort_key(self) -> tuple[str, int, Position, str, str]:
         """The order of every report: path, cell, position, code."""

@@ -30,8 +30,9 @@ LAYERS = (
         "cli_completion",
         "cli_watch",
     ),
+    ("shim",),
     ("cli", "flake8_plugin"),
-    ("__main__",),
+    ("ruff_api_shim", "__main__"),
 )
 """From the bottom up; a room may import what is in its own layer or below."""
 

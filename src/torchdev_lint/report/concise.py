@@ -15,7 +15,7 @@ def render(diagnostics: Iterable[Diagnostic], fixable: Collection[Applicability]
         cell = f"cell {one.cell}:" if one.cell is not None else ""
         yield "path", visible(one.path)
         yield "", f":{cell}{one.range.start.row}:{one.range.start.column}: "
-        yield "code", one.code
+        yield "code", one.label
         if one.fix is not None and one.fix.applicability in fixable:
             yield "fixable", " [*]"
         yield "", f" {visible(one.message)}\n"

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from urllib.parse import quote
 
 from torchdev_lint.config import REVEALED
-from torchdev_lint.diagnostics import Applicability, Diagnostic, Range
+from torchdev_lint.diagnostics import TOOL, Applicability, Diagnostic, Range
 from torchdev_lint.report.sources import Sources
 
-TOOL = "torchdev-lint"
+__all__ = ["TOOL", "Context", "Renderer", "RuleText", "Tool", "file_uri", "is_note"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,16 @@ class RuleText:
     summary: str
     explanation: str
     enabled: bool
+    tool: str = TOOL
+    url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """What a report says of a tool."""
+
+    version: str = ""
+    url: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +44,8 @@ class Context:
     version: str = ""
     rules: Mapping[str, RuleText] = field(default_factory=dict)
     fixable: Collection[Applicability] = ()
+    tools: Mapping[str, Tool] = field(default_factory=dict)
+    """What is known of the other tools whose findings are reported, by name."""
 
     def relative(self, path: str) -> str | None:
         """`path` below the root, with forward slashes; None for one that is elsewhere."""

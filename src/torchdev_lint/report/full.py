@@ -25,7 +25,7 @@ def render(
 
 
 def _diagnostic(one: Diagnostic, fixable: Collection[Applicability], sources: Sources) -> Iterator[Piece]:
-    yield "code", one.code
+    yield "code", one.label
     if one.fix is not None and one.fix.applicability in fixable:
         yield "fixable", " [*]"
     yield "bold", f" {visible(one.message)}\n"

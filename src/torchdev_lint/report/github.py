@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable
 
 from torchdev_lint.diagnostics import Diagnostic, Related
-from torchdev_lint.report.context import TOOL, Context, is_note
+from torchdev_lint.report.context import Context, is_note
 from torchdev_lint.report.excerpt import place
 
 
@@ -21,12 +21,12 @@ def render(diagnostics: Iterable[Diagnostic], context: Context) -> str:
 def _command(one: Diagnostic, context: Context) -> str:
     where = context.in_file(one)
     start, end = where.start, where.end
-    facts = {"title": f"{TOOL} ({one.code})", "file": os.path.abspath(one.path), "line": start.row}
+    facts = {"title": f"{one.tool} ({one.code})", "file": os.path.abspath(one.path), "line": start.row}
     if start.row == end.row:
         facts |= {"col": start.column, "endLine": end.row, "endColumn": end.column}
     else:
         facts["endLine"] = end.row  # GitHub takes columns only within one line.
-    lines = [f"{place(one.path, one.cell, one.range)}: {one.code} {one.message}"]
+    lines = [f"{place(one.path, one.cell, one.range)}: {one.label} {one.message}"]
     lines += [f"  note: {related.message} ({_place(related, one)})" for related in one.related]
     if one.fix is not None:
         lines.append(f"  help: {one.fix.message}")

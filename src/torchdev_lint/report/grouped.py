@@ -22,7 +22,7 @@ def render(diagnostics: Iterable[Diagnostic], fixable: Collection[Applicability]
         for one, row in zip(found, rows, strict=True):
             column = str(one.range.start.column)
             yield "", f"  {row:>{row_width}}:{column} {' ' * (column_width - len(column))}"
-            yield "code", one.code
+            yield "code", one.label
             if one.fix is not None and one.fix.applicability in fixable:
                 yield "fixable", " [*]"
             yield "", f" {visible(one.message)}\n"

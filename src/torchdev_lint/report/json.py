@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from torchdev_lint.config import SYNTAX_ERROR
-from torchdev_lint.diagnostics import Diagnostic, Edit, Fix, Position
+from torchdev_lint.diagnostics import TOOL, Diagnostic, Edit, Fix, Position
 
 if TYPE_CHECKING:
     from torchdev_lint.report.context import Context
@@ -30,17 +30,23 @@ def item(one: Diagnostic) -> dict[str, Any]:
         "location": _location(one.range.start),
         "message": one.message,
         "name": one.name,
-        "noqa_row": None if one.code == SYNTAX_ERROR else one.noqa_row or one.range.start.row,
+        "noqa_row": _noqa_row(one),
         "severity": "error",
-        "url": None,
+        "url": one.url,
     }
+
+
+def _noqa_row(one: Diagnostic) -> int | None:
+    if one.tool != TOOL:
+        return one.noqa_row
+    return None if one.code == SYNTAX_ERROR else one.noqa_row or one.range.start.row
 
 
 def _fix(fix: Fix, cell: int | None) -> dict[str, Any]:
     return {
         "applicability": fix.applicability.value,
         "edits": [_edit(edit, cell) for edit in fix.edits],
-        "message": fix.message,
+        "message": fix.message or None,
     }
 
 

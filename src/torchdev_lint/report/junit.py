@@ -51,7 +51,7 @@ def _case(one: Diagnostic, context: Context) -> str:
     said = f"{cell}line {one.range.start.row}, col {one.range.start.column}, {one.message}"
     name = _text(os.path.splitext(os.path.abspath(one.path))[0])
     return (
-        f'        <testcase name="{PACKAGE}.{one.code}" classname="{name}" line="{start.row}" column="{start.column}">\n'
+        f'        <testcase name="org.{one.tool}.{one.code}" classname="{name}" line="{start.row}" column="{start.column}">\n'
         "            <properties>\n"
         '                <property name="severity" value="error"/>\n'
         "            </properties>\n"

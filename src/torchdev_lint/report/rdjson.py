@@ -29,10 +29,12 @@ def _shape(one: Diagnostic, context: Context) -> dict[str, Any]:
     sources = context.sources
     lines = sources.file_lines(one.path)
     shape: dict[str, Any] = {
-        "code": {"value": one.code},
+        "code": {"value": one.code} if one.url is None else {"value": one.code, "url": one.url},
         "location": _location(one.path, context.in_file(one), lines),
         "message": one.message,
     }
+    if one.tool != TOOL:
+        shape["source"] = {"name": one.tool}
     if is_note(one):
         shape["severity"] = "INFO"
     edits = sources.edits_in_file(one)

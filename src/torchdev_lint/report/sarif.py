@@ -7,12 +7,12 @@ viewers let one step through.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
 from torchdev_lint.diagnostics import Diagnostic, Edit, Fix, Range
-from torchdev_lint.report.context import TOOL, Context, RuleText, file_uri, is_note
+from torchdev_lint.report.context import TOOL, Context, RuleText, Tool, file_uri, is_note
 from torchdev_lint.report.excerpt import place
 from torchdev_lint.report.fingerprints import fingerprints
 
@@ -24,31 +24,39 @@ _Shape = dict[str, Any]
 
 
 def render(diagnostics: Sequence[Diagnostic], context: Context) -> str:
-    """A log with one run; artifacts are relative to the root, places are those of the files themselves."""
+    """A log with a run for each tool; artifacts are relative to the root, places are those of the files themselves."""
+    marks = dict(zip(map(id, diagnostics), fingerprints(diagnostics, context), strict=True))
+    # A tool that found nothing has a run, too: a reader must see that it was there.
+    runs = [
+        _run(tool, [one for one in diagnostics if one.tool == tool], marks, context)
+        for tool in (*context.tools, TOOL)
+    ]
+    return json.dumps(
+        {"$schema": SCHEMA, "version": "2.1.0", "runs": runs}, indent=2, sort_keys=True, ensure_ascii=False
+    )
+
+
+def _run(tool: str, diagnostics: Sequence[Diagnostic], marks: Mapping[int, str], context: Context) -> _Shape:
     rules = [
         context.rules[code] for code in sorted({one.code for one in diagnostics}) if code in context.rules
     ]
     indexes = {rule.code: number for number, rule in enumerate(rules)}
-    marks = fingerprints(diagnostics, context)
-    driver: _Shape = {"name": TOOL, "rules": [_rule(rule) for rule in rules]}
-    if context.version:
-        driver["version"] = context.version
-    run = {
+    driver: _Shape = {"name": tool, "rules": [_rule(rule) for rule in rules]}
+    about = context.tools.get(tool, Tool(context.version))
+    if about.version:
+        driver["version"] = about.version
+    if about.url:
+        driver["informationUri"] = about.url
+    return {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {BASE: {"uri": file_uri(context.root).rstrip("/") + "/"}},
-        "results": [
-            _result(one, mark, indexes.get(one.code), context)
-            for one, mark in zip(diagnostics, marks, strict=True)
-        ],
+        "results": [_result(one, marks[id(one)], indexes.get(one.code), context) for one in diagnostics],
     }
-    return json.dumps(
-        {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, sort_keys=True, ensure_ascii=False
-    )
 
 
 def _rule(rule: RuleText) -> _Shape:
-    return {
+    shape: _Shape = {
         "id": rule.code,
         "name": rule.name,
         "shortDescription": {"text": rule.summary},
@@ -57,11 +65,12 @@ def _rule(rule: RuleText) -> _Shape:
         "defaultConfiguration": {"enabled": rule.enabled, "level": "error"},
         "properties": {
             "id": rule.code,
-            "kind": TOOL,
+            "kind": rule.tool,
             "name": rule.name,
             "problem.severity": "error",
         },
     }
+    return shape if rule.url is None else {**shape, "helpUri": rule.url}
 
 
 def _result(one: Diagnostic, mark: str, index: int | None, context: Context) -> _Shape:

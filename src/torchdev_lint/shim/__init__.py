@@ -1,0 +1,1 @@
+"""What `torchdev-ruff` is made of: Ruff's command line, the real Ruff, and the two tools' findings in one report."""
