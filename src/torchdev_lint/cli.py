@@ -59,6 +59,10 @@ def _dispatch(arguments: list[str]) -> int:
         from torchdev_lint.cli_rule import explain
 
         return explain(arguments[1:])
+    if "--add-ruff-external" in arguments:
+        from torchdev_lint.cli_ruff_external import add_external
+
+        return add_external(arguments)
     if command == "config":
         from torchdev_lint.cli_config import describe
 

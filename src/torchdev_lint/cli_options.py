@@ -230,6 +230,11 @@ def parser() -> argparse.ArgumentParser:
         "--config", action="append", metavar="PATH|KEY=VALUE", default=[], help="a TOML file or setting"
     )
     general.add_argument("--isolated", action="store_true", help="read no configuration file")
+    general.add_argument(
+        "--add-ruff-external",
+        action="store_true",
+        help='write external = ["TDV"] into Ruff\'s configuration, so that Ruff leaves `# noqa: TDV001` alone',
+    )
     general.add_argument("-n", "--no-cache", action="store_true", help="accepted; nothing is cached")
     return made
 

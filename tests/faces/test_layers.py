@@ -23,6 +23,7 @@ LAYERS = (
         "cli_check",
         "cli_rule",
         "cli_config",
+        "cli_ruff_external",
         "cli_verify",
         "cli_doctor",
         "cli_infer",

@@ -6,6 +6,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, replace
 
 from torchdev_lint.cli_check import FAILURE, allowed_fixes, report
@@ -16,7 +17,7 @@ from torchdev_lint.diagnostics import Applicability, Diagnostic, Position, Range
 from torchdev_lint.engine.run import NO_FIXES, FileResult, RunResult, check_bytes, run
 from torchdev_lint.engine.sources import DiskSources
 from torchdev_lint.shim import findings
-from torchdev_lint.shim.flags import Command, Flag, for_ruff, for_us, has_selection
+from torchdev_lint.shim.flags import RUFF_FORMATS, Command, Flag, for_ruff, for_us, has_selection
 from torchdev_lint.shim.program import Ruff, RuffError, finished, lines_of
 from torchdev_lint.source.discovery import discover
 from torchdev_lint.source.document import Document, SourceError
@@ -62,6 +63,11 @@ class Both:
         _pass_on(lines_of(output))
         return findings.read(output.out, self._stdin_path())
 
+    def make_sure(self) -> None:
+        """Let Ruff object to its flags and configuration before anything is written. Raises `RuffError`."""
+        if self.ruff is not None:
+            self.ruff.run(self.ask("--no-fix", "--output-format=json"))
+
     def _stdin_path(self) -> str | None:
         return self.options.stdin_filename or "-" if self.command.reads_stdin else None
 
@@ -82,13 +88,27 @@ class Both:
         output = self.ruff.run(self.ask("--fix-only", "--show-fixes", "--output-format=concise"))
         return findings.fixed_by_path((output.out + output.err).decode("utf-8", "replace"))
 
+    def alone(self, result: RunResult) -> bool:
+        """Whether there is nothing to add to Ruff's own words, which say more than its JSON."""
+        form = self.options.output_format
+        known = form is None or form in RUFF_FORMATS
+        return self.ruff is not None and known and not result.diagnostics and not result.errors
+
     # -- the report
 
     def report(self, result: RunResult, config: Config) -> int:
         """Print the outcome; returns the exit code."""
+        if not self.command.has("silent"):
+            return self._report(result, config)
+        with (
+            open(os.devnull, "w", encoding="utf-8") as nowhere,
+            redirect_stdout(nowhere),
+            redirect_stderr(nowhere),
+        ):
+            return self._report(result, config)
+
+    def _report(self, result: RunResult, config: Config) -> int:
         ruff = self.ruff
-        if self.command.has("silent"):
-            sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
         if ruff is None:
             return report(result, self.options, config)
         return report(
@@ -153,6 +173,7 @@ def _add_noqa(both: Both) -> int:
     from torchdev_lint.cli_noqa import add_comments
 
     settings = both.options.settings
+    both.make_sure()
     found = discover(_existing(both.options.paths), settings.file_rules)
     code = add_comments(found.files, settings.for_file, both.options.add_noqa or "") if both.ours else 0
     theirs = both.ruff.call(both.ask(dropping=())) if both.ruff is not None else 0
@@ -176,6 +197,8 @@ def _files(both: Both) -> int:
         return both.report(_diffs(both, paths), config)
     # Ruff is the faster of the two: it has its answer by the time that ours is there.
     asked = None
+    if options.fix:
+        both.make_sure()
     if both.ruff is not None and not options.fix:
         asked = both.ruff.start(both.ask("--no-fix", "--output-format=json"))
     result = run(paths, settings.for_file, lambda config: allowed_fixes(options, config), write=options.fix)
@@ -189,8 +212,7 @@ def _files(both: Both) -> int:
         theirs = findings.read(output.out)
     else:
         theirs = both.theirs()
-    if asked is not None and not result.diagnostics and not result.errors:
-        # Nothing to add: Ruff's own words, which say more than its JSON.
+    if asked is not None and both.alone(result):
         _pass_on(f"warning: {warning}" for warning in result.warnings)
         code = _ruff_alone(both)
         return FAILURE if found.problems else code
@@ -309,7 +331,7 @@ def _stdin(both: Both, data: bytes) -> int:
         sys.stdout.buffer.write(fixed)
         sys.stdout.buffer.flush()
         return both.report(_merged(both, RunResult((first,)), both.theirs(fixed)), config)
-    if both.ruff is not None and not first.diagnostics and not first.errors:
+    if both.ruff is not None and both.alone(RunResult((first,))):
         return both.ruff.call(both.ask(dropping=()), data)
     return both.report(_merged(both, RunResult((first,)), both.theirs(data)), config)
 

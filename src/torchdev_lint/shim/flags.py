@@ -43,6 +43,9 @@ _PER_FILE = frozenset(("per-file-ignores", "extend-per-file-ignores"))
 _OURS = frozenset(("with-ruff", "without-ruff", "tidy-fixes"))
 """Flags of this program that Ruff does not have."""
 
+RUFF_FORMATS = "concise full json json-lines junit grouped github gitlab pylint rdjson azure sarif".split()
+_CHOICES = {"output-format": (*RUFF_FORMATS, "html"), "color": ("auto", "always", "never")}
+
 LINTERS = (
     "AIR ERA FAST YTT ANN ASYNC S BLE FBT B A COM C4 CPY DTZ T10 DJ EM EXE FIX FA INT ISC ICN LOG G INP PIE T20 PYI PT Q RSE "
     "RET SLF SIM SLOT TID TD TC ARG PTH FLY I C90 NPY PD N PERF E W DOC D F PGH PL UP FURB RUF TRY"
@@ -135,6 +138,9 @@ def _long(argument: str, rest: list[str]) -> Flag:
             if not rest:
                 raise UsageError(f"a value is required for '--{name}' but none was supplied")
             value = rest.pop(0)
+        if value not in _CHOICES.get(name, (value,)):
+            listed = ", ".join(_CHOICES[name])
+            raise UsageError(f"invalid value '{value}' for '--{name}'\n  [possible values: {listed}]")
         return Flag(name, value)
     if name in _OPTIONAL:
         return Flag(name, value if equals else None)
