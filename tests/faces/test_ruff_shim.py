@@ -527,6 +527,25 @@ def test_quiet_and_silent(shim: Shim, project: Path, monkeypatch: pytest.MonkeyP
     assert (sys.stdout, sys.stderr) == streams
 
 
+@needs_ruff
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_of_ruff_s_configuration_is_understood(shim: Shim, project: Path, name: str) -> None:
+    (project / "a.py").write_text(MIXED)
+    (project / "ruff.toml").write_text(f'output-format = "{name}"\n')
+    expected = shim("check", "--no-cache", f"--output-format={name}")
+    assert shim("check", "--no-cache") == expected
+    assert "TDV001" in expected.out
+
+
+def test_a_bad_value_in_the_environment_is_an_error(shim: Shim, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RUFF_OUTPUT_FORMAT", "xml")
+    outcome = shim("check")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith(
+        "error: invalid value 'xml' for '--output-format'\n  [possible values: concise, "
+    )
+
+
 # -- other commands
 
 

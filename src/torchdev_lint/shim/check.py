@@ -140,12 +140,8 @@ def _prepare(command: Command, ruff: Ruff | None) -> Both:
         # What Ruff's configuration turns on counts for both, unless a flag says otherwise.
         told = [Flag(name) for name in settings.switches if not _decided(command, name)]
         if not command.has("output-format"):
-            told.append(Flag("output-format", os.environ.get("RUFF_OUTPUT_FORMAT") or settings.output_format))
+            told.append(Flag("output-format", settings.output_format))
         command = Command((*told, *command.flags), command.paths)
-    if not command.has("output-file") and os.environ.get("RUFF_OUTPUT_FILE"):
-        command = Command(
-            (*command.flags, Flag("output-file", os.environ["RUFF_OUTPUT_FILE"])), command.paths
-        )
     configs = [
         flag.value
         for flag in command.flags

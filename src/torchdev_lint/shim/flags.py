@@ -5,7 +5,8 @@ The flags are those of `ruff check --help` of Ruff 0.17.5, and the hidden ones t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 FAMILY = "TDV"
@@ -44,6 +45,8 @@ _OURS = frozenset(("with-ruff", "without-ruff", "tidy-fixes"))
 """Flags of this program that Ruff does not have."""
 
 RUFF_FORMATS = "concise full json json-lines junit grouped github gitlab pylint rdjson azure sarif".split()
+_VARIABLES = {"output-format": "RUFF_OUTPUT_FORMAT", "output-file": "RUFF_OUTPUT_FILE"}
+"""Variables of the environment that stand for flags."""
 _CHOICES = {"output-format": (*RUFF_FORMATS, "html"), "color": ("auto", "always", "never")}
 
 LINTERS = (
@@ -125,10 +128,25 @@ def parse(arguments: Sequence[str]) -> Command:
             flags += _short(argument, rest)
         else:
             paths.append(argument)
-    command = Command(tuple(flags), tuple(paths))
+    command = Command((*_from_environment(flags), *flags), tuple(paths))
     if command.has("diff") and command.has("show-fixes"):
         raise UsageError("the argument '--show-fixes' cannot be used with '--diff'")
     return command
+
+
+def _from_environment(given: Sequence[Flag]) -> Iterator[Flag]:
+    """What the environment asks for and no flag decides."""
+    for name, variable in _VARIABLES.items():
+        value = os.environ.get(variable)
+        if value and all(flag.name != name for flag in given):
+            yield Flag(name, _checked(name, value))
+
+
+def _checked(name: str, value: str) -> str:
+    if value not in _CHOICES.get(name, (value,)):
+        listed = ", ".join(_CHOICES[name])
+        raise UsageError(f"invalid value '{value}' for '--{name}'\n  [possible values: {listed}]")
+    return value
 
 
 def _long(argument: str, rest: list[str]) -> Flag:
@@ -138,10 +156,7 @@ def _long(argument: str, rest: list[str]) -> Flag:
             if not rest:
                 raise UsageError(f"a value is required for '--{name}' but none was supplied")
             value = rest.pop(0)
-        if value not in _CHOICES.get(name, (value,)):
-            listed = ", ".join(_CHOICES[name])
-            raise UsageError(f"invalid value '{value}' for '--{name}'\n  [possible values: {listed}]")
-        return Flag(name, value)
+        return Flag(name, _checked(name, value))
     if name in _OPTIONAL:
         return Flag(name, value if equals else None)
     if name in _SWITCHES or name in _PAIRS or (name.startswith("no-") and name[3:] in _PAIRS):

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from torchdev_lint.shim.flags import FAMILY
+from torchdev_lint.shim.flags import FAMILY, RUFF_FORMATS
 
 GUARD = "TORCHDEV_RUFF"
 """In the environment of the Ruff that is started: whoever is started with it again is no Ruff, and works without one."""
@@ -93,7 +93,9 @@ class Ruff:
         external, shape = _EXTERNAL.search(text), _FORMAT.search(text)
         codes = tuple(re.findall(r"[A-Z]+[0-9]*", external.group(1))) if external is not None else ()
         switches = tuple(_SWITCHES[line] for line in text.splitlines() if line in _SWITCHES)
-        return Settings(codes, shape.group(1) if shape is not None else "full", switches)
+        form = shape.group(1).replace("_", "-") if shape is not None else "full"
+        # A format that only a newer Ruff knows could not be written here.
+        return Settings(codes, form if form in RUFF_FORMATS else "full", switches)
 
 
 @dataclass(frozen=True, slots=True)
