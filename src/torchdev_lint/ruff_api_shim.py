@@ -124,10 +124,17 @@ def _check(arguments: list[str]) -> int:
                     file=sys.stderr,
                 )
             return _passed_through(["check", *arguments], f"--{name}")
+    data = sys.stdin.buffer.read() if command.reads_stdin else b""
+    if ruff is not None and command.reads_stdin:
+        from torchdev_lint.shim.flags import for_ruff, has_selection
+        from torchdev_lint.shim.quick import is_ruff_s_alone
+
+        if has_selection(command, ours=False) and is_ruff_s_alone(data, command):
+            return ruff.call(["check", *for_ruff(command), "--", "-"], data)
     from torchdev_lint.shim.check import check
 
     try:
-        return check(command, ruff)
+        return check(command, ruff, data)
     except RuffError:
         return FAILURE
 

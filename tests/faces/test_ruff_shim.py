@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -69,7 +70,6 @@ def shim(
 @pytest.fixture
 def ruff(project: Path, capfd: pytest.CaptureFixture[str]) -> Shim:
     """Runs the real Ruff."""
-    import subprocess
 
     def run(*arguments: str, stdin: str | None = None) -> Outcome:
         result = subprocess.run(
@@ -515,6 +515,40 @@ def test_output_goes_where_it_is_told(shim: Shim, project: Path, monkeypatch: py
     monkeypatch.setenv("RUFF_OUTPUT_FILE", "env.json")
     assert shim("check", *SELECT).out == ""
     assert len(json.loads((project / "env.json").read_text())) == 3
+
+
+LOADED = """
+import sys
+from torchdev_lint.ruff_api_shim import main
+code = main(sys.argv[1:])
+sys.stderr.write(repr((code, sorted({"torchdev_lint.rules.registry", "torchdev_lint.cli_check", "libcst"} & set(sys.modules)))))
+"""
+
+
+@needs_ruff
+def test_a_text_that_cannot_concern_us_loads_next_to_nothing(project: Path) -> None:
+    def loaded(source: str, *flags: str) -> str:
+        command = [sys.executable, "-c", LOADED, "check", "--isolated", "--stdin-filename=a.py", *flags, "-"]
+        return subprocess.run(command, input=source, capture_output=True, text=True, check=True).stderr
+
+    assert loaded(THEIRS) == "(1, [])"
+    assert loaded("x = 1\n") == "(0, [])"
+    for source, flags in (
+        ("import torch\n", ()),
+        ("x = 1  # noqa: TDV001\n", ()),
+        ("x\n", ("--select=TDV",)),
+    ):
+        assert "registry" in loaded(source, *flags)
+
+
+@needs_ruff
+@pytest.mark.parametrize("setting", ['tensor-constructors = ["SAFE"]', "tensor-constructors = 3"])
+def test_our_configuration_may_widen_what_concerns_us(shim: Shim, project: Path, setting: str) -> None:
+    flags = ("--select=TDV,F", "--output-format=concise", "--stdin-filename=pkg/a.py")
+    assert shim("check", *flags, "-", stdin="SAFE = 1\n").code == 0
+    (project / "torchdev-lint.toml").write_text(setting + "\n")
+    outcome = shim("check", *flags, "-", stdin="SAFE = 1\n")
+    assert ("TDV001" in outcome.out, "must be" in outcome.err) in ((True, False), (False, True))
 
 
 @needs_ruff

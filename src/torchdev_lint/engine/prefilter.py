@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from torchdev_lint.config import Config
-from torchdev_lint.stubs.shelf import own_libraries
 
 _MARKS = (b"torch", b"return_tensors")
 """Of these, one is in every file that makes tensors: by PyTorch, or by a tokenizer that is asked for them."""
@@ -16,6 +15,12 @@ def may_matter(data: bytes, config: Config) -> bool:
     """
     if any(mark in data for mark in _MARKS):
         return True
-    if any(library.encode() in data for library in own_libraries(config.stubs)):
+    if config.stubs and _names_a_library(data, config):
         return True
     return any(name.rpartition(".")[2].encode() in data for name in config.tensor_constructors)
+
+
+def _names_a_library(data: bytes, config: Config) -> bool:
+    from torchdev_lint.stubs.shelf import own_libraries
+
+    return any(library.encode() in data for library in own_libraries(config.stubs))

@@ -116,9 +116,8 @@ class Both:
         )
 
 
-def check(command: Command, ruff: Ruff | None) -> int:
-    """Answer `check`; returns the exit code. Raises `ConfigError`, `DiscoveryError`, `RuffError`."""
-    data = sys.stdin.buffer.read() if command.reads_stdin else b""
+def check(command: Command, ruff: Ruff | None, data: bytes) -> int:
+    """Answer `check`, with `data` from standard input; returns the exit code. Raises `ConfigError`, `DiscoveryError`, `RuffError`."""
     both = _prepare(command, ruff)
     if not both.ours and both.ruff is not None:
         return both.ruff.call(both.ask(dropping=()), data if command.reads_stdin else None)
