@@ -98,6 +98,8 @@ class Diagnostic:
     """Who found it: other tools' findings are reported together with ours."""
     url: str | None = None
     """Where the rule is documented."""
+    fingerprint: str | None = None
+    """By what that tool's own reports know the finding from run to run."""
 
     @property
     def label(self) -> str:

@@ -94,7 +94,14 @@ def _passed_through(arguments: list[str], command: str) -> int:
 
 
 def _check(arguments: list[str]) -> int:
-    from torchdev_lint.shim.flags import UnknownFlagError, UsageError, parse, unknown_selectors
+    from torchdev_lint.shim.flags import (
+        UnknownFlagError,
+        UsageError,
+        for_ruff,
+        has_selection,
+        parse,
+        unknown_selectors,
+    )
     from torchdev_lint.shim.program import RuffError
 
     try:
@@ -123,10 +130,11 @@ def _check(arguments: list[str]) -> int:
                     "warning: --watch shows Ruff's findings only; `torchdev-lint --watch` shows ours",
                     file=sys.stderr,
                 )
-            return _passed_through(["check", *arguments], f"--{name}")
+            if ruff is None:
+                return _passed_through([f"--{name}"], "")
+            return ruff.call(["check", *for_ruff(command), "--", *command.paths])
     data = sys.stdin.buffer.read() if command.reads_stdin else b""
     if ruff is not None and command.reads_stdin:
-        from torchdev_lint.shim.flags import for_ruff, has_selection
         from torchdev_lint.shim.quick import is_ruff_s_alone
 
         if has_selection(command, ours=False) and is_ruff_s_alone(data, command):

@@ -15,6 +15,9 @@ def fingerprints(diagnostics: Iterable[Diagnostic], context: Context) -> list[st
     seen: Counter[tuple[str, ...]] = Counter()
     found = []
     for one in diagnostics:
+        if one.fingerprint is not None:
+            found.append(one.fingerprint)
+            continue
         lines = context.sources.lines(one.path, one.cell)
         row = "" if lines is None else " ".join(lines.line(one.range.start.row).split())
         path = context.relative(one.path) or one.path

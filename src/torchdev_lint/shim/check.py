@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections import Counter
@@ -61,7 +62,16 @@ class Both:
             return []
         output = self.ruff.run(self.ask("--no-fix", "--output-format=json"), data)
         _pass_on(lines_of(output))
-        return findings.read(output.out, self._stdin_path())
+        return self.known(findings.read(output.out, self._stdin_path()), data)
+
+    def known(self, found: list[Diagnostic], data: bytes = b"") -> list[Diagnostic]:
+        """Ruff's findings with Ruff's own fingerprints, where the report has any: they must not change with ours."""
+        if self.ruff is None or self.options.output_format != "gitlab":
+            return found
+        items = json.loads(self.ruff.run(self.ask("--no-fix", "--output-format=gitlab"), data).out)
+        if len(items) != len(found):
+            return found
+        return [replace(one, fingerprint=item["fingerprint"]) for one, item in zip(found, items, strict=True)]
 
     def make_sure(self) -> None:
         """Let Ruff object to its flags and configuration before anything is written. Raises `RuffError`."""
@@ -204,7 +214,7 @@ def _files(both: Both) -> int:
     if asked is not None:
         output = finished(asked, b"")
         _pass_on(lines_of(output))
-        theirs = findings.read(output.out)
+        theirs = [] if both.alone(result) else both.known(findings.read(output.out))
     else:
         theirs = both.theirs()
     if asked is not None and both.alone(result):
