@@ -1,5 +1,5 @@
-"""Writes what is derived: rules.md from the rules, the JSON Schema and docs/configuration.md from the options, and the marked
-parts of README.md from the tool itself.
+"""Writes what is derived: rules.md from the rules, the JSON Schema and docs/configuration.md from the options, docs/reference.md from the
+parsers of the command line, and the marked parts of README.md and docs/tutorial.md from the tool itself.
 
     python scripts/derive.py            write
     python scripts/derive.py --check    only say what is out of date
@@ -20,6 +20,8 @@ from pathlib import Path
 
 from configuration_document import CONFIGURATION, SCHEMA, configuration, schema_text
 from fixture_files import ROOT
+from reference_document import REFERENCE, reference
+from tutorial_document import TUTORIAL, tutorial
 
 from torchdev_lint.cli import main as torchdev_lint
 from torchdev_lint.cli_rule import availability, sentence
@@ -112,6 +114,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         README: readme(README.read_text(encoding="utf-8")),
         CONFIGURATION: configuration(CONFIGURATION.read_text(encoding="utf-8")),
         SCHEMA: schema_text(),
+        TUTORIAL: tutorial(TUTORIAL.read_text(encoding="utf-8"), tool_output),
+        REFERENCE: reference(),
     }
     old = [
         path for path, text in wanted.items() if not path.exists() or path.read_text(encoding="utf-8") != text

@@ -33,6 +33,8 @@ class Flag:
     takes: bool = False
     values: tuple[str, ...] = ()
     files: bool = False
+    shown: str = ""
+    """How the help names what follows: `PATH`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,8 @@ class Command:
     flags: tuple[Flag, ...]
     values: tuple[str, ...]
     files: bool
+    words: str = ""
+    """How the help names what is given besides flags: `[PATH ...]`."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -76,14 +80,20 @@ def _command(name: str, module: str, text: str) -> Command:
     if not module:
         return Command(name, text, (), (), files=False)
     made: argparse.ArgumentParser = import_module(f"torchdev_lint.{module}").parser()
-    flags, values, files = [], [], False
+    flags, values, words, files = [], [], [], False
     for action in made._actions:
         if action.option_strings:
             flags.append(_flag(action))
         else:
             values += _values(action)
+            words.append(_shown(action))
             files = files or _is_path(action)
-    return Command(name, text, tuple(flags), tuple(values), files)
+    return Command(name, text, tuple(flags), tuple(values), files, " ".join(words))
+
+
+def _shown(action: argparse.Action) -> str:
+    name = str(action.metavar or "|".join(map(str, action.choices or ())) or action.dest)
+    return {"*": f"[{name} ...]", "+": f"{name} ...", "?": f"[{name}]"}.get(str(action.nargs), name)
 
 
 def _flag(action: argparse.Action) -> Flag:
@@ -95,6 +105,7 @@ def _flag(action: argparse.Action) -> Flag:
         takes,
         tuple(_values(action)) if takes else (),
         takes and _is_path(action),
+        str(action.metavar or action.dest.upper()) if takes else "",
     )
 
 
