@@ -17,6 +17,7 @@ from torchdev_lint.source.discovery import discover
 
 if TYPE_CHECKING:
     from torchdev_lint.explain.explanation import Explanation
+    from torchdev_lint.explain.matching import Match
     from torchdev_lint.explain.places import Place
     from torchdev_lint.report.sources import Sources
     from torchdev_lint.report.style import Piece
@@ -83,7 +84,7 @@ def explain(arguments: Sequence[str]) -> int:
         from torchdev_lint.report.sources import Sources
         from torchdev_lint.report.style import write
 
-        sources = Sources({}, notebooks_among(one.path for one in answer.findings))
+        sources = Sources({}, notebooks_among(match.diagnostic.path for match in answer.findings))
         write(_pieces(answer, sources), sys.stdout, colour=colour_wanted(given.color, sys.stdout))
     return EXPLAINED if answer.findings else UNEXPLAINED
 
@@ -114,8 +115,10 @@ def _pieces(answer: Explanation, sources: Sources) -> Iterator[Piece]:
     if answer.complaint is None:
         return
     if answer.findings:
-        best, *others = answer.findings
-        yield "", "\nWhat explains it:\n\n"
+        best = answer.findings[0].diagnostic
+        # One line of a traceback may have several causes; those further off are only named beside them.
+        others = [match.diagnostic for match in answer.findings[1:]]
+        yield "", f"\nWhat {'explains' if answer.findings[0].certain else 'probably explains'} it:\n\n"
         fixable = frozenset({Applicability.SAFE, Applicability.UNSAFE})
         yield from full.render([best], fixable, sources)
         if best in answer.silenced:
@@ -235,7 +238,6 @@ def _inferred(one: Place) -> list[tuple[str, str]]:
 
 
 def _as_json(answer: Explanation) -> dict[str, Any]:
-    from torchdev_lint.report import json as json_report
     from torchdev_lint.torch_api.error_messages import KINDS
 
     complaint = answer.complaint
@@ -255,23 +257,27 @@ def _as_json(answer: Explanation) -> dict[str, Any]:
         "argument": None if complaint is None else complaint.argument or None,
         "frames": [_frame_as_json(one) for one in answer.places],
         "findings": [
-            {
-                **json_report.item(one),
-                "related": [
-                    {
-                        "filename": os.path.abspath(related.path or one.path),
-                        "cell": related.cell,
-                        "row": related.range.start.row,
-                        "column": related.range.start.column,
-                        "message": related.message,
-                    }
-                    for related in one.related
-                ],
-                "silenced": one in answer.silenced,
-            }
-            for one in answer.findings
+            _finding_as_json(match, silenced=match.diagnostic in answer.silenced) for match in answer.findings
         ],
     }
+
+
+def _finding_as_json(match: Match, *, silenced: bool) -> dict[str, Any]:
+    from torchdev_lint.explain.matching import HOW
+    from torchdev_lint.report import json as json_report
+
+    one = match.diagnostic
+    related = [
+        {
+            "filename": os.path.abspath(note.path or one.path),
+            "cell": note.cell,
+            "row": note.range.start.row,
+            "column": note.range.start.column,
+            "message": note.message,
+        }
+        for note in one.related
+    ]
+    return {**json_report.item(one), "how": HOW[match.how], "related": related, "silenced": silenced}
 
 
 def _frame_as_json(one: Place) -> dict[str, Any]:

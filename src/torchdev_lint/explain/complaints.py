@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from torchdev_lint.torch_api.error_messages import MESSAGES, STRANGERS
+from torchdev_lint.explain.tracebacks import PastedError
+from torchdev_lint.torch_api.error_messages import CALLED_FLAG, MESSAGES, NOT_CALLABLE, STRANGERS
 
 _DEVICE = re.compile(
     r"(?<![\w.'/])(?P<name>cpu|cuda|mps|xpu|hpu|npu|xla|meta|privateuseone|vulkan)(?P<index>:\d+)?(?![\w/]|\.\w)",
@@ -58,6 +59,13 @@ def complaint_of(message: str) -> Complaint | None:
         operation = _WRAPPER.sub("", checking["method"]) if checking else ""
         return Complaint(kind, devices, operation, (checking["argument"] or "") if checking else "")
     return None
+
+
+def complaint_about(error: PastedError) -> Complaint | None:
+    """What an error says about devices, by its message, or by the line that raised it."""
+    if error.message.strip() == NOT_CALLABLE and error.frames and CALLED_FLAG.search(error.frames[-1].code):
+        return Complaint("misuse")
+    return complaint_of(error.message)
 
 
 def stranger(message: str) -> str | None:

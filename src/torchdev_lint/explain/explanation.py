@@ -11,9 +11,9 @@ from torchdev_lint.engine.check import check_source
 from torchdev_lint.engine.findings import findings
 from torchdev_lint.engine.notebooks import broken_cells
 from torchdev_lint.engine.sources import DiskSources
-from torchdev_lint.explain.complaints import Complaint, complaint_of, stranger
-from torchdev_lint.explain.matching import explaining
-from torchdev_lint.explain.outline import Outline, Statement
+from torchdev_lint.explain.complaints import Complaint, complaint_about, stranger
+from torchdev_lint.explain.matching import Match, explaining
+from torchdev_lint.explain.outline import Outline
 from torchdev_lint.explain.places import Finder, Place, in_library
 from torchdev_lint.explain.tracebacks import Frame, PastedError, choose, parse
 from torchdev_lint.source.document import Document, SourceError
@@ -37,7 +37,7 @@ class Explanation:
     """Where the frames in the user's own files are, outermost first."""
     lost: tuple[Frame, ...]
     """The user's frames that are in no file here."""
-    findings: tuple[Diagnostic, ...] = ()
+    findings: tuple[Match, ...] = ()
     silenced: frozenset[Diagnostic] = frozenset()
 
 
@@ -46,8 +46,8 @@ def explain(text: str, finder: Finder, config_for: Callable[[str], Config]) -> E
     errors = parse(text)
     if not errors:
         return None
-    error, others = choose(errors, lambda message: complaint_of(message) is not None)
-    complaint = complaint_of(error.message)
+    error, others = choose(errors, lambda one: complaint_about(one) is not None)
+    complaint = complaint_about(error)
     own = [frame for frame in error.frames if not in_library(frame)]
     places = _places(own, finder)
     for other in others:
@@ -62,13 +62,13 @@ def explain(text: str, finder: Finder, config_for: Callable[[str], Config]) -> E
         return Explanation(error, None, stranger(error.message), places, lost)
     paths = list(dict.fromkeys(place.path for place in reversed(places)))[:MAX_FILES]
     diagnostics = [one for path in paths for one in _all_findings(path, config_for(path))]
-    matching = explaining(diagnostics, places, complaint.kind, _Statements().of)
+    matching = explaining(diagnostics, places, complaint.kind, _Outlines().of)
     reported = {
         one
-        for path in dict.fromkeys(one.path for one in matching)
+        for path in dict.fromkeys(match.diagnostic.path for match in matching)
         for one in _reported(path, config_for(path))
     }
-    silenced = frozenset(one for one in matching if one not in reported)
+    silenced = frozenset(match.diagnostic for match in matching if match.diagnostic not in reported)
     return Explanation(error, complaint, None, places, lost, tuple(matching), silenced)
 
 
@@ -88,18 +88,17 @@ def _reported(path: str, config: Config) -> list[Diagnostic]:
     return _checked(path, lambda program: findings(program, path, config, sources=DiskSources()))
 
 
-class _Statements:
-    """The statements that findings stand in; every file is read once."""
+class _Outlines:
+    """The statements of files and cells; every text is read once."""
 
     def __init__(self) -> None:
-        self._outlines: dict[tuple[str, int | None], Outline] = {}
+        self._read: dict[tuple[str, int | None], Outline] = {}
 
-    def of(self, one: Diagnostic) -> Statement:
-        key = (one.path, one.cell)
-        if key not in self._outlines:
-            text = cell_text(one.path, one.cell)
-            self._outlines[key] = Outline(text or "")
-        return self._outlines[key].at(one.range.start.row)
+    def of(self, path: str, cell: int | None) -> Outline:
+        key = (path, cell)
+        if key not in self._read:
+            self._read[key] = Outline(cell_text(path, cell) or "")
+        return self._read[key]
 
 
 def cell_text(path: str, cell: int | None) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 
@@ -18,11 +18,13 @@ class Statement:
     names: frozenset[str] = field(default_factory=frozenset)
     """What it reads: names and dotted paths."""
     assigned: frozenset[str] = field(default_factory=frozenset)
-    """What it gives a value to."""
+    """What it gives a value to, or puts something into."""
+    is_expression: bool = False
+    """Whether it is only an expression, whose value is dropped."""
 
 
 class Outline:
-    """The statements of one text."""
+    """The statements of one text, and which of them lead to one."""
 
     def __init__(self, text: str) -> None:
         try:
@@ -31,12 +33,50 @@ class Outline:
             tree = ast.Module([], [])
         self._statements = sorted(_statements(tree, None), key=lambda found: found[1] - found[0])
 
+        self._functions = {
+            node.name: (node.lineno, node.end_lineno or node.lineno)
+            for node in ast.walk(tree)
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        }
+
     def at(self, row: int) -> Statement:
         """The innermost statement on a row."""
-        for first, last, function, node in self._statements:
-            if first <= row <= last:
-                return Statement(first, last, function, frozenset(_read(node)), frozenset(_assigned(node)))
+        for found in self._statements:
+            if found[0] <= row <= found[1]:
+                return _statement(found)
         return Statement(row, row)
+
+    def leading_to(self, row: int) -> frozenset[int]:
+        """The first rows of the statements that what is read on a row may come from: by variables of its function and of the top
+        level, by attributes, through functions of the text that are called on the way; and expressions on the same variables."""
+        target = self.at(row)
+        wanted, rows = set(target.names), {target.first}
+        statements = [_statement(found) for found in self._statements]
+        growing = True
+        while growing:
+            called = {self._functions[name] for name in _last_parts(wanted) if name in self._functions}
+            before = len(rows)
+            for one in statements:
+                inside = one.function in called
+                shared = one.function in (None, target.function) or inside
+                dotted = any("." in name for name in one.assigned & wanted)
+                feeds = one.assigned & wanted if shared else frozenset()
+                alone = one.function == target.function and one.is_expression and one.names & target.names
+                if one.first not in rows and (inside or dotted or feeds or alone):
+                    rows.add(one.first)
+                    wanted |= one.names
+            growing = len(rows) > before
+        return frozenset(rows)
+
+
+def _last_parts(names: Iterable[str]) -> set[str]:
+    return {name.rpartition(".")[2] for name in names}
+
+
+def _statement(found: _Found) -> Statement:
+    first, last, function, node = found
+    names, assigned = frozenset(_read(node)), frozenset(_assigned(node))
+    return Statement(first, last, function, names, assigned, isinstance(node, ast.Expr))
 
 
 _Found = tuple[int, int, "tuple[int, int] | None", ast.stmt]
@@ -90,6 +130,8 @@ def _assigned(node: ast.stmt) -> Iterator[str]:
         for part in ast.walk(target):
             if isinstance(part, (ast.Name, ast.Attribute)) and isinstance(part.ctx, ast.Store):
                 yield _dotted(part)
+            elif isinstance(part, ast.Subscript):
+                yield _dotted(part.value)
 
 
 def _dotted(node: ast.AST) -> str:

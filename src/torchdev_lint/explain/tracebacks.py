@@ -241,9 +241,9 @@ class _Reader:
 
 
 def choose(
-    errors: list[PastedError], about_devices: Callable[[str], bool]
+    errors: list[PastedError], about_devices: Callable[[PastedError], bool]
 ) -> tuple[PastedError, list[PastedError]]:
     """The error to explain, the first about devices or else the last, and the others, the nearest to it first."""
-    index = next((number for number, one in enumerate(errors) if about_devices(one.message)), len(errors) - 1)
+    index = next((number for number, one in enumerate(errors) if about_devices(one)), len(errors) - 1)
     others = errors[index + 1 :] + errors[:index][::-1]
     return errors[index], others

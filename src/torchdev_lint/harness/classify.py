@@ -7,21 +7,17 @@ never had one. So the text decides, by the patterns of `torch_api.error_messages
 
 from __future__ import annotations
 
-import re
 import traceback
 from collections.abc import Iterator
 
 from torchdev_lint.harness.verdict import Kind
-from torchdev_lint.torch_api.error_messages import is_device_message
+from torchdev_lint.torch_api.error_messages import CALLED_FLAG, NOT_CALLABLE, is_device_message
 
 DEVICE_ERROR_MARK = "_torchdev_lint_device_error"
 """An attribute that the simulator sets on the exceptions it raises."""
 
 UNSUPPORTED_MARK = "_torchdev_lint_unsupported"
 """An attribute on exceptions that say: the simulator cannot do this."""
-
-_CALLED_FLAG = re.compile(r"\.is_(?:cuda|cpu|mps|xpu)\(\)")
-"""`x.is_cuda()`: the message does not say what was called, the line does."""
 
 _BASES = (
     RuntimeError,
@@ -38,9 +34,9 @@ def is_device_error(exception: BaseException) -> bool:
     """Whether the exception itself is a device error (its causes are not looked at)."""
     if getattr(exception, DEVICE_ERROR_MARK, False):
         return True
-    if isinstance(exception, TypeError) and str(exception) == "'bool' object is not callable":
+    if isinstance(exception, TypeError) and str(exception) == NOT_CALLABLE:
         last = traceback.extract_tb(exception.__traceback__)[-1:]
-        return bool(last and last[0].line and _CALLED_FLAG.search(last[0].line))
+        return bool(last and last[0].line and CALLED_FLAG.search(last[0].line))
     return isinstance(exception, _BASES) and is_device_message(str(exception))
 
 

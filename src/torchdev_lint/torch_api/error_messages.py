@@ -307,6 +307,11 @@ STRANGERS: tuple[tuple[str, str], ...] = (
 )
 """What looks like a device error and is none, and what to say."""
 
+CALLED_FLAG = re.compile(r"\.is_(?:cuda|cpu|mps|xpu)\(\)")
+"""`x.is_cuda()`: the message, `NOT_CALLABLE`, does not say what was called, the line does."""
+
+NOT_CALLABLE = "'bool' object is not callable"
+
 
 def is_device_message(message: str) -> bool:
     """Whether this is the text of a device error."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from torchdev_lint.explain.complaints import complaint_of, stranger
+from torchdev_lint.explain.complaints import complaint_about, complaint_of, stranger
+from torchdev_lint.explain.tracebacks import parse
 from torchdev_lint.rules.registry import all_rules
 from torchdev_lint.torch_api.error_messages import KINDS, MESSAGES, is_device_message
 
@@ -133,3 +134,10 @@ def test_every_message_has_a_kind_and_every_kind_s_rules_exist() -> None:
     assert {kind for _, kind, _ in MESSAGES} == set(KINDS)
     codes = {rule.code for rule in all_rules()}
     assert {code for kind in KINDS.values() for code in kind.rules} <= codes
+
+
+@pytest.mark.parametrize(("code", "kind"), [("if x.is_cuda():", "misuse"), ("if ready():", None)])
+def test_the_line_says_what_the_message_does_not(code: str, kind: str | None) -> None:
+    (error,) = parse(f"  File \"a.py\", line 3, in f\n    {code}\nTypeError: 'bool' object is not callable\n")
+    said = complaint_about(error)
+    assert (said.kind if said else None) == kind

@@ -84,7 +84,7 @@ def places(error: PastedError) -> list[tuple[str, int, str]]:
 
 
 def device_error(text: str) -> PastedError:
-    return choose(parse(text), lambda message: "same device" in message)[0]
+    return choose(parse(text), lambda error: "same device" in error.message)[0]
 
 
 def tagged(tag: str) -> str:
@@ -167,10 +167,10 @@ def test_the_error_about_devices_is_chosen_from_a_chain() -> None:
     )
     errors = parse(text)
     assert [error.type for error in errors] == ["RuntimeError", "ValueError"]
-    chosen, others = choose(errors, lambda message: "same device" in message)
+    chosen, others = choose(errors, lambda error: "same device" in error.message)
     assert chosen.message == MESSAGE
     assert [other.type for other in others] == ["ValueError"]
-    assert choose(errors, lambda message: False)[0].type == "ValueError"
+    assert choose(errors, lambda error: False)[0].type == "ValueError"
 
 
 def test_a_worker_s_traceback_inside_a_message() -> None:
