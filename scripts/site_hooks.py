@@ -1,8 +1,10 @@
-"""Hooks of mkdocs: rules.md stands at the root of the repository, and what else lies outside of docs/ is not part of the site."""
+"""Hooks of mkdocs: rules.md stands at the root of the repository, what else lies outside of docs/ is not part of the site, and pages
+that the navigation does not name come last in it."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,28 @@ def inside(markdown: str) -> str:
         return "[{}](index.md)".format(match["text"]) if match["path"] == "README.md" else match["text"]
 
     return _OUTSIDE.sub(link, markdown)
+
+
+def pages(entry: Any) -> Iterator[str]:
+    """The pages that a part of the navigation names."""
+    if isinstance(entry, str):
+        yield entry
+        return
+    for inner in entry.values() if isinstance(entry, dict) else entry:
+        yield from pages(inner)
+
+
+def completed(nav: list[Any], present: Iterable[str]) -> list[Any]:
+    """The navigation, with the pages that it does not name at its end."""
+    named = set(pages(nav))
+    rest = sorted(name for name in present if name not in named)
+    return [*nav, {"More": rest}] if rest else nav
+
+
+def on_config(config: Any) -> Any:
+    """Complete the navigation."""
+    config["nav"] = completed(config["nav"], (path.name for path in Path(config["docs_dir"]).glob("*.md")))
+    return config
 
 
 def on_files(files: Any, config: Any) -> Any:

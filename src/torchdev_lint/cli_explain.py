@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from torchdev_lint.report.style import Piece
 
 EXPLAINED, UNEXPLAINED = 0, 1
+MAX_MESSAGE = 500
+"""How many characters of a message are repeated."""
 MAX_INFERRED = 8
 """How many rows of what was inferred are shown."""
 
@@ -109,7 +111,7 @@ def _pieces(answer: Explanation, sources: Sources) -> Iterator[Piece]:
     if answer.error.type or first:
         kind = f"{answer.error.type}: " if answer.error.type and first else answer.error.type
         yield "code", visible(kind)
-        yield "bold", f"{visible(first)}\n\n"
+        yield "bold", f"{visible(first[:MAX_MESSAGE])}{'...' if len(first) > MAX_MESSAGE else ''}\n\n"
     yield from _meaning(answer)
     yield from _where(answer)
     if answer.complaint is None:
