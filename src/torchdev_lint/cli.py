@@ -87,6 +87,10 @@ def _dispatch(arguments: list[str]) -> int:
         from torchdev_lint.cli_completion import generate
 
         return generate(arguments[1:])
+    if command == "server":
+        from torchdev_lint.cli_server import server
+
+        return server(arguments[1:])
     from torchdev_lint.cli_check import check
     from torchdev_lint.cli_options import parse_check
 

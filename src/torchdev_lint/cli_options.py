@@ -25,6 +25,7 @@ _EPILOG = """commands:
   explain [FILE]     explain a pasted PyTorch error: its line, devices, origin and fix
   generate-shell-completion SHELL
                      print what completes commands and flags in bash, zsh or fish
+  server             serve an editor (Language Server Protocol)
   version            print the version
 
 A path that is named like a command is reached as ./check.

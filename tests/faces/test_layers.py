@@ -16,6 +16,7 @@ LAYERS = (
     ("rules", "report", "fixes"),
     ("engine",),
     ("explain",),
+    ("lsp",),
     (
         "cli_options",
         "cli_output",
@@ -30,6 +31,7 @@ LAYERS = (
         "cli_explain",
         "cli_completion",
         "cli_watch",
+        "cli_server",
     ),
     ("shim",),
     ("cli", "flake8_plugin"),

@@ -38,7 +38,7 @@ def add_noqa(data: bytes, path: str, config: Config, reason: str) -> Added:
     found = [one for one in findings(program, path, config) if one.code not in _NEVER]
     if not found:
         return Added(data)
-    edits = _edits(program, found, reason)
+    edits = noqa_edits(program, found, reason)
     text = apply_edits(source.text, edits, source.newline)
     after = source.analysed(text, broken)
     left = [one for one in findings(after, path, config) if one.code not in _NEVER]
@@ -57,7 +57,9 @@ def _broken_cells(source: object) -> frozenset[int]:
     return frozenset(broken_cells(source))
 
 
-def _edits(text: str, found: list[Diagnostic], reason: str) -> list[Edit]:
+def noqa_edits(text: str, found: list[Diagnostic], reason: str = "") -> list[Edit]:
+    """The edits of `text` that silence its diagnostics, one for each row; none for what no comment can silence."""
+    found = [one for one in found if one.code not in _NEVER]
     comments = find_comments(text)
     lines = LineIndex(text)
     wanted: dict[int, list[str]] = defaultdict(list)

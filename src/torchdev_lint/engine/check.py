@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import libcst as cst
 
     from torchdev_lint.config import Config
+    from torchdev_lint.flow.frame import Recording
     from torchdev_lint.flow.projects import Sources
     from torchdev_lint.rules.base import Finding, Rule
 
@@ -27,10 +28,17 @@ SYNTAX_NAME = "syntax-error"
 """The name of the diagnostic of a text that does not parse."""
 
 
-def check_source(text: str, path: str, config: Config, sources: Sources | None = None) -> list[Diagnostic]:
+def check_source(
+    text: str,
+    path: str,
+    config: Config,
+    sources: Sources | None = None,
+    recorder: Recording | None = None,
+) -> list[Diagnostic]:
     """Check one module's source text (decoded, BOM removed, newlines as in the file).
 
-    What it imports from other files of its project is read through `sources`; without them every file is on its own.
+    What it imports from other files of its project is read through `sources`; without them every file is on its own. A
+    `recorder` is told of what was executed; it may end the check by an exception of its own.
     Pure: reads no file itself, prints nothing. Returns the diagnostics of the rules that `config` selects for `path`, sorted by
     position, before suppression comments are applied. A text that does not parse gives one TDV999.
     """
@@ -61,7 +69,7 @@ def check_source(text: str, path: str, config: Config, sources: Sources | None =
         constructors, shelf(config.stubs), path.endswith(".ipynb"), frozenset(config.device_sources)
     )
     try:
-        events = read_module(module, options, project=project)
+        events = read_module(module, options, recorder, project)
     except RecursionError:
         return [unanalysed(path, ParseError("Not analysed: nested too deeply"))]
     findings: list[tuple[type[Rule], Finding]] = []

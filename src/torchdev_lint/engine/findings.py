@@ -11,20 +11,28 @@ from torchdev_lint.source.suppression import Suppressions
 from torchdev_lint.torch_api.versions import runs_with
 
 if TYPE_CHECKING:
+    from torchdev_lint.flow.frame import Recording
     from torchdev_lint.flow.projects import Sources
 
 
 def findings(
-    text: str, path: str, config: Config, *, noqa: bool = True, sources: Sources | None = None
+    text: str,
+    path: str,
+    config: Config,
+    *,
+    noqa: bool = True,
+    sources: Sources | None = None,
+    recorder: Recording | None = None,
 ) -> list[Diagnostic]:
     """The diagnostics of `text`, sorted; without `noqa`, `# noqa` comments are left to the caller.
 
-    What `text` imports from its project is read through `sources`.
+    What `text` imports from its project is read through `sources`. A `recorder` is told of what was executed.
     """
     from torchdev_lint.engine.check import check_source  # Loads LibCST; files without torch never get here.
 
     noqa = noqa and not config.ignore_noqa
-    found = check_source(text, path, config, sources)
+    recorders = () if recorder is None else (recorder,)
+    found = check_source(text, path, config, sources, *recorders)
     if not config.selects(SYNTAX_ERROR, path):
         found = [one for one in found if one.code != SYNTAX_ERROR]
     asks_for_unused = noqa and config.selects(UNUSED_SUPPRESSION, path)

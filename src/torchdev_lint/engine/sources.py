@@ -43,6 +43,10 @@ class DiskSources:
             found = self._exists[path] = os.path.exists(path)
         return found
 
+    def look_again(self) -> None:
+        """Files may have come or gone since they were last looked for."""
+        self._exists.clear()
+
     def text(self, path: str) -> str | None:
         """The text of a file, with "\\n" for every line end; None when it cannot be read or is too long."""
         kept = self._read(path)

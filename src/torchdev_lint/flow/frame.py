@@ -103,6 +103,12 @@ class Recording(Protocol):
     def ended(self, frame: Frame, value: Value | None, env: Environment | None) -> None:
         """An activation that nobody called came to its end."""
 
+    def evaluated(self, frame: Frame, node: cst.CSTNode, value: Value) -> None:
+        """An expression was evaluated."""
+
+    def assigned(self, frame: Frame, target: cst.CSTNode, value: Value) -> None:
+        """A name or an attribute was given a value."""
+
 
 @dataclass(frozen=True, slots=True)
 class AttributeSite:
@@ -354,8 +360,12 @@ class Frame:
         handler = EXPRESSIONS.get(type(node))
         value = UNKNOWN if handler is None else handler(self, node)
         if self.analysis.mutations and isinstance(value, (Items, Many, Entries)):
-            return refreshed(self.env, value)
-        return narrowed(value, self.env.path) if isinstance(value, Either) else value
+            value = refreshed(self.env, value)
+        elif isinstance(value, Either):
+            value = narrowed(value, self.env.path)
+        if self.analysis.recorder is not None:
+            self.analysis.recorder.evaluated(self, node, value)
+        return value
 
     def execute(self, statements: Sequence[cst.CSTNode]) -> None:
         """Run statements in order until one leaves."""

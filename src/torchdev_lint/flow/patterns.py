@@ -39,8 +39,10 @@ def assign(frame: Frame, target: cst.CSTNode, value: Value) -> None:
             if isinstance(value, Object) and not value.text:
                 value = replace(value, text=name)
             frame.bind(name, value)
+            _record(frame, target, value)
         case cst.Attribute(value=receiver, attr=cst.Name(value=name)):
             _assign_attribute(frame, receiver, name, value)
+            _record(frame, target, value)
         case cst.Tuple(elements=elements) | cst.List(elements=elements):
             _unpack(frame, list(elements), value)
         case cst.Subscript():
@@ -49,6 +51,11 @@ def assign(frame: Frame, target: cst.CSTNode, value: Value) -> None:
             assign(frame, inner, value)
         case _:
             pass
+
+
+def _record(frame: Frame, target: cst.CSTNode, value: Value) -> None:
+    if frame.analysis.recorder is not None:
+        frame.analysis.recorder.assigned(frame, target, value)
 
 
 def _assign_attribute(frame: Frame, receiver: cst.BaseExpression, name: str, value: Value) -> None:

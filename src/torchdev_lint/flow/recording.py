@@ -66,6 +66,12 @@ class Recorder:
             frame.env = end
             self._add(self._where(frame), frame, end, value)
 
+    def evaluated(self, frame: Frame, node: cst.CSTNode, value: Value) -> None:
+        """An expression was evaluated."""
+
+    def assigned(self, frame: Frame, target: cst.CSTNode, value: Value) -> None:
+        """A name or an attribute was given a value."""
+
     def _where(self, frame: Frame) -> str:
         if frame.function is None:
             return "the module"

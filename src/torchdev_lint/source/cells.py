@@ -87,6 +87,12 @@ class Cells:
         number = self._number(row)
         return self.cells[number].index, row - self._first_rows[number] + 1
 
+    def first_row(self, index: int) -> int:
+        """The row of the joined text at which the cell with this index starts."""
+        return next(
+            row for cell, row in zip(self.cells, self._first_rows, strict=True) if cell.index == index
+        )
+
     def _contents(self, text: str) -> Iterator[str]:
         rows: list[str] | None = None
         position = 0

@@ -1,0 +1,49 @@
+"""`torchdev-lint server`: the language server, over standard input and output."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from torchdev_lint.config import ConfigError
+
+
+def server(arguments: Sequence[str]) -> int:
+    """Serve a client until it ends; returns the exit code. Raises `ConfigError` without the packages that it needs."""
+    parser = argparse.ArgumentParser(
+        prog="torchdev-lint server",
+        description="Serve an editor by the Language Server Protocol, over standard input and output.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--stdio", action="store_true", help="accepted; there is no other way")
+    parser.add_argument(
+        "--clientProcessId", metavar="PID", help="accepted; the client says it again when it begins"
+    )
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="tell on stderr what is received and sent"
+    )
+    given = parser.parse_args(arguments)
+    try:
+        from torchdev_lint.lsp.server import serve
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("pygls", "lsprotocol", "cattrs", "attrs", "attr"):
+            raise
+        raise ConfigError(
+            f"the language server needs {error.name}, which is not installed: pip install 'torchdev-lint[lsp]'"
+        ) from None
+    import logging
+
+    logging.basicConfig(
+        level=logging.DEBUG if given.verbose else logging.WARNING, format="%(name)s: %(message)s"
+    )
+    if not given.verbose:
+        # What it logs as errors are answers that clients expect, such as that a text has changed.
+        logging.getLogger("pygls").setLevel(logging.CRITICAL)
+    stdin = sys.stdin.buffer
+    # Only the protocol may write to standard output: whatever is printed goes to stderr.
+    stdout = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    serve(stdin, stdout)
+    return 0
