@@ -23,7 +23,7 @@ PROGRAM = """\
 import torch
 from torch import nn
 
-device = torch.device("cuda:0")
+device = torch.device("cuda")
 model = nn.Linear(2, 2).to(device)
 x = torch.zeros(3, 2)
 y = model(x)
@@ -141,15 +141,10 @@ class Editor(LanguageClient):
         return [one for one in answer if isinstance(one, types.CodeAction)]
 
 
-async def until(happened: Callable[[], bool], seconds: float = 20) -> None:
-    async with asyncio.timeout(seconds) if sys.version_info >= (3, 11) else _no_timeout():
-        while not happened():
-            await asyncio.sleep(0.01)
-
-
-@asynccontextmanager
-async def _no_timeout() -> AsyncIterator[None]:
-    yield
+async def until(happened: Callable[[], bool]) -> None:
+    """Wait for something; the time that a test may take bounds it."""
+    while not happened():
+        await asyncio.sleep(0.01)
 
 
 def label(hint: types.InlayHint) -> str:
@@ -212,7 +207,7 @@ def session(test: Callable[[Path], Coroutine[Any, Any, None]]) -> Callable[[Path
     """A test that runs in an event loop of its own, in an empty directory."""
 
     def run(tmp_path: Path) -> None:
-        asyncio.run(test(tmp_path))
+        asyncio.run(asyncio.wait_for(test(tmp_path), 60))
 
     run.__name__ = test.__name__
     return run
@@ -229,7 +224,9 @@ async def test_a_finding_has_its_origins_its_severity_and_its_documentation(root
         assert (found.code, found.source, found.severity) == ("TDV001", "torchdev-lint", 1)
         assert found.range == types.Range(types.Position(6, 10), types.Position(6, 11))
         assert "`x` is on the CPU" in found.message
-        places = [(one.location.uri, one.location.range.start.line) for one in found.related_information or []]
+        places = [
+            (one.location.uri, one.location.range.start.line) for one in found.related_information or []
+        ]
         assert places == [(uri, 4), (uri, 5)]
         assert found.code_description is not None
         documentation = Path(found.code_description.href.removeprefix("file://"))
@@ -301,7 +298,7 @@ async def test_a_client_that_pulls_is_not_pushed_to(root: Path) -> None:
         editor.change(uri, 2, whole)
         report = await editor.text_document_diagnostic_async(params)
         assert isinstance(report, types.RelatedFullDocumentDiagnosticReport)
-        assert report.items == []
+        assert not report.items
         assert editor.published == []
 
 
@@ -317,7 +314,7 @@ async def test_what_another_open_file_says_counts_before_it_is_saved(root: Path)
         uri = editor.open("a.py", program)
         (found,) = await editor.diagnostics(uri)
         assert editor.uri("parts.py") in {one.location.uri for one in found.related_information or []}
-        editor.open("parts.py", "import torch\n\n\ndef ids():\n    return torch.zeros(3, 2).cuda(0)\n")
+        editor.open("parts.py", "import torch\n\n\ndef ids():\n    return torch.zeros(3, 2).cuda()\n")
         await until(lambda: editor.published[-1].uri == uri and not editor.published[-1].diagnostics)
         assert editor.refreshed
 
@@ -345,11 +342,11 @@ async def test_a_quick_fix_and_a_comment_are_offered_where_the_finding_is(root: 
 
 @session
 async def test_an_unsafe_fix_says_so_and_is_not_preferred(root: Path) -> None:
-    text = "import torch\n\nx = torch.zeros(2)\nx.to('cuda')\n"
+    text = PROGRAM.replace('"cuda"', '"cuda:0"').replace("model(x)", "model(x.to(device))")
     async with serving(root) as editor:
         uri = editor.open("a.py", text)
         fix, comment = await editor.actions(uri, 3, "quickfix")
-        assert "(TDV003, unsafe fix)" in fix.title
+        assert "(TDV002, unsafe fix)" in fix.title
         assert not fix.is_preferred
         assert "# noqa" in comment.title
         assert await editor.actions(uri, 3, "source.fixAll") == []
@@ -368,7 +365,7 @@ async def test_all_safe_fixes_at_once(root: Path) -> None:
                     action = await editor.code_action_resolve_async(action)
                 fixed = edited(text, action.edit, uri)
                 assert "model(x.to(device))" in fixed
-                assert "torch.ones(1, 2, device=device)" in fixed
+                assert "model(torch.ones(1, 2).to(device))" in fixed
             assert await editor.actions(uri, 0, "source.organizeImports") == []
 
 
@@ -394,7 +391,7 @@ async def test_hovering_over_a_finding_shows_the_rule_and_elsewhere_the_device(r
         assert "a tensor on the CPU, made on line 6" in text
         assert "## TDV001 model-input-on-other-device" in text
         assert "## Why it fails" in text
-        assert await editor.hovered(uri, 4, 2) == "a module `Linear` on `cuda:0`, moved on line 5"
+        assert await editor.hovered(uri, 4, 2) == "a module `Linear` on `cuda`, moved on line 5"
         assert await editor.hovered(uri, 5, 8) == "a tensor on the CPU, made on line 6"
         assert await editor.hovered(uri, 2, 0) is None
         assert await editor.hovered(uri, 0, 2) is None
@@ -415,9 +412,9 @@ async def test_hints_show_where_tensors_and_modules_are(root: Path) -> None:
     async with serving(root) as editor:
         uri = editor.open("a.py", text)
         assert await editor.hints(uri) == [
-            (4, "@ cuda:0"),
+            (4, "@ cuda"),
             (5, "@ cpu"),
-            (6, "@ cuda:0"),
+            (6, "@ cuda"),
             (12, "@ device"),
             (13, "@ device"),
         ]
@@ -435,14 +432,13 @@ async def test_hints_can_be_turned_off(root: Path) -> None:
 @session
 async def test_columns_are_counted_in_the_units_that_were_agreed_on(root: Path) -> None:
     text = PROGRAM.replace("y = model(x)", "s = '\u00e9\U0001f600'; y = model(x)")
-    for capabilities, encoding, column in ((ALL, "utf-8", 22), (PLAIN, "utf-16", 19)):
+    for capabilities, encoding, column in ((ALL, "utf-8", 24), (PLAIN, "utf-16", 21)):
         async with serving(root, capabilities) as editor:
             assert editor.about.capabilities.position_encoding == encoding
             uri = editor.open("a.py", text)
             (found,) = await editor.diagnostics(uri)
             assert found.range.start == types.Position(6, column)
-            at = types.Position(6, column)
-            editor.change(
-                uri, 2, types.TextDocumentContentChangePartial(types.Range(at, at), "x.cuda(), "), 
-            )
-            assert "x.cuda(), x" in ((await editor.hovered(uri, 6, column)) or "x.cuda(), x")
+            start, end = types.Position(6, 0), types.Position(6, column - len("y = model("))
+            editor.change(uri, 2, types.TextDocumentContentChangePartial(types.Range(start, end), ""))
+            (found,) = await editor.diagnostics(uri, 2)
+            assert found.range.start == types.Position(6, len("y = model("))

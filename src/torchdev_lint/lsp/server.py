@@ -54,7 +54,9 @@ class Server(LanguageServer):
             __version__,
             text_document_sync_kind=types.TextDocumentSyncKind.Incremental,
             notebook_document_sync=types.NotebookDocumentSyncOptions(
-                [types.NotebookDocumentFilterWithCells([types.NotebookCellLanguage("python")])]
+                [
+                    types.NotebookDocumentFilterWithNotebook("*", [types.NotebookCellLanguage("python")]),
+                ]
             ),
         )
         for method in _SYNCHRONISATION:
@@ -140,7 +142,8 @@ class Server(LanguageServer):
             self.window_show_message(
                 types.ShowMessageParams(types.MessageType.Error, f"torchdev-lint: {problem}")
             )
-        self.session.configure(preferences)
+        if preferences != self.session.preferences:
+            self.session.configure(preferences)
 
     async def ask_for_settings(self) -> None:
         """Have the client say what the user has set."""
@@ -284,10 +287,10 @@ async def diagnostic(
 
 async def on_hover(ls: Server, params: types.HoverParams) -> types.Hover | None:
     uri = params.text_document.uri
-    analysis = await ls.session.analysis(uri)
-    knowledge = await ls.session.knowledge(uri)
-    if analysis is None or knowledge is None:
+    found = await ls.session.knowledge(uri)
+    if found is None:
         return None
+    analysis, knowledge = found
     return hover(ls.view(analysis), knowledge, uri, params.position, markdown=ls.client.markdown)
 
 
@@ -296,10 +299,10 @@ async def on_inlay_hint(ls: Server, params: types.InlayHintParams) -> list[types
         return None
     uri = params.text_document.uri
     await ls.session.settled(uri)
-    analysis = await ls.session.analysis(uri)
-    knowledge = await ls.session.knowledge(uri)
-    if analysis is None or knowledge is None:
+    found = await ls.session.knowledge(uri)
+    if found is None:
         return None
+    analysis, knowledge = found
     return inlay_hints(ls.view(analysis), knowledge, uri, params.range)
 
 
@@ -332,10 +335,10 @@ async def on_resolve(ls: Server, action: types.CodeAction) -> types.CodeAction:
 
 
 async def _all_fixes(ls: Server, uri: str) -> types.WorkspaceEdit | None:
-    text = await ls.session.fixed(uri)
-    analysis = await ls.session.analysis(uri)
-    if text is None or analysis is None:
+    found = await ls.session.fixed(uri)
+    if found is None or found[1] is None:
         return None
+    analysis, text = found[0], found[1]
     return ls.view(analysis).edit(actions.edits_to(analysis.program, text))
 
 

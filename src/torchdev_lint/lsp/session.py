@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from torchdev_lint.lsp.analysis import Analysis, Reader
 from torchdev_lint.lsp.documents import Documents, OpenText
@@ -55,6 +55,8 @@ class Session:
         self._worker = ThreadPoolExecutor(1, "analysis")
         self._clock = 0
         self._serials: dict[str, int] = {}
+        self._editions: dict[str, int] = {}
+        """The serial numbers that the client's own changes made; the others mean that the same text is to be read again."""
         self._quiet_at: dict[str, float] = {}
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._unaware: set[str] = set()
@@ -89,6 +91,7 @@ class Session:
     def touch(self, uri: str, wait: float | None = None) -> None:
         """A program was changed; it is shown again after `wait` seconds of quiet (by default, the user's delay)."""
         self._renew(uri, self.preferences.delay / 1000 if wait is None else wait, aware=True)
+        self._editions[uri] = self._clock
         path = path_of(uri, self.root)
         for other, job in list(self._jobs.items()):
             if other != uri and other in self._serials and job.serial == self._serials[other]:
@@ -109,6 +112,7 @@ class Session:
     def forget(self, uri: str) -> None:
         """A program was closed."""
         self._serials.pop(uri, None)
+        self._editions.pop(uri, None)
         self._quiet_at.pop(uri, None)
         self._jobs.pop(uri, None)
         timer = self._timers.pop(uri, None)
@@ -137,11 +141,11 @@ class Session:
     async def settled(self, uri: str) -> None:
         """Wait until the user has stopped typing. Raises `OutdatedError` when he goes on."""
         owner = self.documents.owner(uri)
-        serial = self._serials.get(owner)
+        edition = self._editions.get(owner)
         wait = self._quiet_at.get(owner, 0.0) - asyncio.get_running_loop().time()
         if wait > 0:
             await asyncio.sleep(wait)
-        if self._serials.get(owner) != serial:
+        if self._editions.get(owner) != edition:
             raise OutdatedError
 
     async def analysis(self, uri: str) -> Analysis | None:
@@ -149,32 +153,31 @@ class Session:
 
         Raises `OutdatedError` when the program changes meanwhile.
         """
-        job = self._job(uri)
-        if job is None:
-            return None
-        return await self._still(uri, job, job.result)
 
-    async def knowledge(self, uri: str) -> Knowledge | None:
-        """What was seen in the program; as `analysis`."""
-        job = self._job(uri)
-        if job is None:
-            return None
-        analysis = await self._still(uri, job, job.result)
-        if job.knowledge is None:
-            job.knowledge = self._in_worker(know, analysis)
-        return await self._still(uri, job, job.knowledge)
+        async def found(job: _Job) -> Analysis:
+            return await self._still(uri, job, job.result)
 
-    async def fixed(self, uri: str) -> str | None:
-        """The program's text with all safe fixes applied; None without any. As `analysis`."""
-        job = self._job(uri)
-        if job is None:
-            return None
-        analysis = await self._still(uri, job, job.result)
-        return await self._still(uri, job, self._in_worker(self._reader.fix_all, analysis))
+        return await self._asked(uri, found)
 
-    def is_current(self, analysis: Analysis) -> bool:
-        """Whether nothing has changed since."""
-        return self._serials.get(analysis.program.uri) == analysis.program.serial
+    async def knowledge(self, uri: str) -> tuple[Analysis, Knowledge] | None:
+        """The analysis, and what was seen in the program; as `analysis`."""
+
+        async def found(job: _Job) -> tuple[Analysis, Knowledge]:
+            analysis = await self._still(uri, job, job.result)
+            if job.knowledge is None:
+                job.knowledge = self._in_worker(know, analysis)
+            return analysis, await self._still(uri, job, job.knowledge)
+
+        return await self._asked(uri, found)
+
+    async def fixed(self, uri: str) -> tuple[Analysis, str | None] | None:
+        """The analysis, and the program's text with all safe fixes applied, None when there are none; as `analysis`."""
+
+        async def found(job: _Job) -> tuple[Analysis, str | None]:
+            analysis = await self._still(uri, job, job.result)
+            return analysis, await self._still(uri, job, self._in_worker(self._reader.fix_all, analysis))
+
+        return await self._asked(uri, found)
 
     def uris(self) -> dict[str, str]:
         """How the client calls the files that it has open, by path."""
@@ -210,6 +213,18 @@ class Session:
         future = asyncio.get_running_loop().run_in_executor(self._worker, function, *arguments)
         future.add_done_callback(_result)  # Nobody may wait for it any more.
         return future
+
+    async def _asked(self, uri: str, ask: Callable[[_Job], Coroutine[Any, Any, Result]]) -> Result | None:
+        """The answer to a question; it is asked again when what has changed meanwhile is not the text itself."""
+        owner = self.documents.owner(uri)
+        edition = self._editions.get(owner)
+        while (job := self._job(uri)) is not None:
+            try:
+                return await ask(job)
+            except OutdatedError:
+                if self._editions.get(owner) != edition:
+                    raise
+        return None
 
     async def _still(self, uri: str, job: _Job, future: asyncio.Future[Result]) -> Result:
         """The result, if the program is still the same then. The work goes on when only this question is given up."""
