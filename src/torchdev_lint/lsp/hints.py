@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from lsprotocol import types
 
 from torchdev_lint.diagnostics import Position
-from torchdev_lint.lsp.knowledge import Knowledge
 from torchdev_lint.lsp.places import Places
 from torchdev_lint.lsp.programs import Part
 from torchdev_lint.lsp.view import View
+
+if TYPE_CHECKING:
+    from torchdev_lint.lsp.knowledge import Knowledge
 
 MARK = "@ "
 """Not a colon: another server may well tell the type at the same place."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from lsprotocol import types
 
 from torchdev_lint.diagnostics import Position
-from torchdev_lint.lsp.knowledge import Knowledge, Known, Seen
 from torchdev_lint.lsp.view import View
 from torchdev_lint.rules.registry import rule_by_code
+
+if TYPE_CHECKING:
+    from torchdev_lint.lsp.knowledge import Knowledge, Known, Seen
 
 
 def hover(

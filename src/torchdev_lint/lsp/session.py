@@ -10,17 +10,19 @@ import asyncio
 import os
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from torchdev_lint.lsp.analysis import Analysis, Reader
 from torchdev_lint.lsp.documents import Documents, OpenText
-from torchdev_lint.lsp.knowledge import Knowledge, know
 from torchdev_lint.lsp.preferences import Preferences
 from torchdev_lint.lsp.programs import Program, path_of, program_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from torchdev_lint.lsp.knowledge import Knowledge
 
 Result = TypeVar("Result")
 
@@ -162,6 +164,8 @@ class Session:
     async def knowledge(self, uri: str) -> tuple[Analysis, Knowledge] | None:
         """The analysis, and what was seen in the program; as `analysis`."""
 
+        from torchdev_lint.lsp.knowledge import know  # Loads LibCST: the client is answered first.
+
         async def found(job: _Job) -> tuple[Analysis, Knowledge]:
             analysis = await self._still(uri, job, job.result)
             if job.knowledge is None:
@@ -219,11 +223,10 @@ class Session:
         owner = self.documents.owner(uri)
         edition = self._editions.get(owner)
         while (job := self._job(uri)) is not None:
-            try:
+            with suppress(OutdatedError):
                 return await ask(job)
-            except OutdatedError:
-                if self._editions.get(owner) != edition:
-                    raise
+            if self._editions.get(owner) != edition:
+                raise OutdatedError
         return None
 
     async def _still(self, uri: str, job: _Job, future: asyncio.Future[Result]) -> Result:
