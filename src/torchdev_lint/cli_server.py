@@ -10,28 +10,31 @@ from collections.abc import Sequence
 from torchdev_lint.config import ConfigError
 
 
-def server(arguments: Sequence[str]) -> int:
-    """Serve a client until it ends; returns the exit code. Raises `ConfigError` without the packages that it needs."""
-    parser = argparse.ArgumentParser(
+def parser() -> argparse.ArgumentParser:
+    """The arguments of `server`."""
+    made = argparse.ArgumentParser(
         prog="torchdev-lint server",
         description="Serve an editor by the Language Server Protocol, over standard input and output.",
         allow_abbrev=False,
     )
-    parser.add_argument("--stdio", action="store_true", help="accepted; there is no other way")
-    parser.add_argument(
+    made.add_argument("--stdio", action="store_true", help="accepted; there is no other way")
+    made.add_argument(
         "--clientProcessId", metavar="PID", help="accepted; the client says it again when it begins"
     )
-    parser.add_argument(
-        "-v", "--verbose", action="store_true", help="tell on stderr what is received and sent"
-    )
-    given = parser.parse_args(arguments)
+    made.add_argument("-v", "--verbose", action="store_true", help="tell on stderr what is received and sent")
+    return made
+
+
+def server(arguments: Sequence[str]) -> int:
+    """Serve a client until it ends; returns the exit code. Raises `ConfigError` without the packages that it needs."""
+    given = parser().parse_args(arguments)
     try:
         from torchdev_lint.lsp.server import serve
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("pygls", "lsprotocol", "cattrs", "attrs", "attr"):
             raise
         raise ConfigError(
-            f"the language server needs {error.name}, which is not installed: pip install 'torchdev-lint[lsp]'"
+            "the language server needs pygls, which is not installed: pip install 'torchdev-lint[lsp]'"
         ) from None
     import logging
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +11,9 @@ import pytest
 
 pytest.importorskip("pygls", reason="the language server's tests need pygls: pip install -e '.[lsp]'")
 
+from language_client import ABLE, PLAIN, PULLS, serving, until
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
-from pygls.lsp.client import LanguageClient
 
 PROGRAM = """\
 import torch
@@ -28,126 +25,6 @@ x = torch.zeros(3, 2)
 y = model(x)
 """
 """TDV001 in its last line, with a safe fix."""
-
-ALL = types.ClientCapabilities(
-    general=types.GeneralClientCapabilities(
-        position_encodings=[types.PositionEncodingKind.Utf8, types.PositionEncodingKind.Utf16]
-    ),
-    notebook_document=types.NotebookDocumentClientCapabilities(
-        types.NotebookDocumentSyncClientCapabilities()
-    ),
-    text_document=types.TextDocumentClientCapabilities(
-        publish_diagnostics=types.PublishDiagnosticsClientCapabilities(related_information=True),
-        hover=types.HoverClientCapabilities(content_format=[types.MarkupKind.Markdown]),
-        code_action=types.CodeActionClientCapabilities(
-            resolve_support=types.ClientCodeActionResolveOptions(["edit"])
-        ),
-    ),
-    workspace=types.WorkspaceClientCapabilities(
-        workspace_edit=types.WorkspaceEditClientCapabilities(document_changes=True),
-        configuration=True,
-        did_change_configuration=types.DidChangeConfigurationClientCapabilities(dynamic_registration=True),
-        did_change_watched_files=types.DidChangeWatchedFilesClientCapabilities(dynamic_registration=True),
-        inlay_hint=types.InlayHintWorkspaceClientCapabilities(refresh_support=True),
-    ),
-)
-PLAIN = types.ClientCapabilities()
-PULLS = types.ClientCapabilities(
-    text_document=types.TextDocumentClientCapabilities(diagnostic=types.DiagnosticClientCapabilities())
-)
-
-
-class Editor(LanguageClient):
-    """A client that keeps what it is told."""
-
-    def __init__(self, root: Path) -> None:
-        super().__init__("tests", "1")
-        self.root = root
-        self.published: list[types.PublishDiagnosticsParams] = []
-        self.messages: list[str] = []
-        self.registered: list[str] = []
-        self.refreshed = 0
-        self.settings: dict[str, Any] = {}
-        self.about = types.InitializeResult(types.ServerCapabilities())
-
-        @self.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
-        def publish(params: types.PublishDiagnosticsParams) -> None:
-            self.published.append(params)
-
-        @self.feature(types.WINDOW_SHOW_MESSAGE)
-        def show(params: types.ShowMessageParams) -> None:
-            self.messages.append(params.message)
-
-        @self.feature(types.WORKSPACE_CONFIGURATION)
-        def configuration(params: types.ConfigurationParams) -> list[Any]:
-            return [self.settings if item.section == "torchdev-lint" else None for item in params.items]
-
-        @self.feature(types.CLIENT_REGISTER_CAPABILITY)
-        def register(params: types.RegistrationParams) -> None:
-            self.registered += [one.method for one in params.registrations]
-
-        @self.feature(types.WORKSPACE_INLAY_HINT_REFRESH)
-        def refresh(params: None) -> None:
-            self.refreshed += 1
-
-    def uri(self, name: str) -> str:
-        return (self.root / name).as_uri()
-
-    def open(self, name: str, text: str, version: int = 1) -> str:
-        uri = self.uri(name)
-        item = types.TextDocumentItem(uri, "python", version, text)
-        self.text_document_did_open(types.DidOpenTextDocumentParams(item))
-        return uri
-
-    def change(self, uri: str, version: int, *changes: types.TextDocumentContentChangeEvent) -> None:
-        document = types.VersionedTextDocumentIdentifier(version, uri)
-        self.text_document_did_change(types.DidChangeTextDocumentParams(document, list(changes)))
-
-    async def diagnostics(self, uri: str, version: int | None = 1) -> list[types.Diagnostic]:
-        """What was published for this version of a document."""
-
-        def found() -> types.PublishDiagnosticsParams | None:
-            return next(
-                (one for one in reversed(self.published) if (one.uri, one.version) == (uri, version)), None
-            )
-
-        await until(lambda: found() is not None)
-        params = found()
-        assert params is not None
-        return list(params.diagnostics)
-
-    async def hints(self, uri: str) -> list[tuple[int, str]]:
-        """The rows and labels of the hints in a whole document."""
-        everything = types.Range(types.Position(0, 0), types.Position(10_000, 0))
-        params = types.InlayHintParams(types.TextDocumentIdentifier(uri), everything)
-        hints = await self.text_document_inlay_hint_async(params) or []
-        return [(hint.position.line, label(hint)) for hint in hints]
-
-    async def hovered(self, uri: str, line: int, character: int) -> str | None:
-        at = types.Position(line, character)
-        params = types.HoverParams(types.TextDocumentIdentifier(uri), at)
-        answer = await self.text_document_hover_async(params)
-        if answer is None:
-            return None
-        assert isinstance(answer.contents, types.MarkupContent)
-        return answer.contents.value
-
-    async def actions(self, uri: str, line: int, *only: str) -> list[types.CodeAction]:
-        where = types.Range(types.Position(line, 0), types.Position(line, 100))
-        context = types.CodeActionContext([], list(only) or None)
-        params = types.CodeActionParams(types.TextDocumentIdentifier(uri), where, context)
-        answer = await self.text_document_code_action_async(params) or []
-        return [one for one in answer if isinstance(one, types.CodeAction)]
-
-
-async def until(happened: Callable[[], bool]) -> None:
-    """Wait for something; the time that a test may take bounds it."""
-    while not happened():
-        await asyncio.sleep(0.01)
-
-
-def label(hint: types.InlayHint) -> str:
-    return hint.label if isinstance(hint.label, str) else "".join(part.value for part in hint.label)
 
 
 def edited(text: str, edit: types.WorkspaceEdit | None, uri: str) -> str:
@@ -167,39 +44,6 @@ def edited(text: str, edit: types.WorkspaceEdit | None, uri: str) -> str:
         end = starts[one.range.end.line] + one.range.end.character
         text = text[:start] + one.new_text + text[end:]
     return text
-
-
-@asynccontextmanager
-async def serving(
-    root: Path, capabilities: types.ClientCapabilities = ALL, options: object = None, **settings: Any
-) -> AsyncIterator[Editor]:
-    editor = Editor(root)
-    editor.settings = settings
-    await editor.start_io(sys.executable, "-m", "torchdev_lint", "server", "--stdio", cwd=root)
-    process = editor._server
-    assert process is not None
-    assert process.stderr is not None
-    complaints = asyncio.create_task(process.stderr.read())
-    try:
-        editor.about = await editor.initialize_async(
-            types.InitializeParams(
-                capabilities=capabilities,
-                process_id=os.getpid(),
-                root_uri=root.as_uri(),
-                initialization_options=options,
-            )
-        )
-        editor.initialized(types.InitializedParams())
-        yield editor
-        await editor.shutdown_async(None)
-        editor.exit(None)
-        assert await process.wait() == 0
-        assert (await complaints).decode() == ""
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await complaints
-        await editor.stop()
 
 
 def session(test: Callable[[Path], Coroutine[Any, Any, None]]) -> Callable[[Path], None]:
@@ -354,12 +198,12 @@ async def test_an_unsafe_fix_says_so_and_is_not_preferred(root: Path) -> None:
 @session
 async def test_all_safe_fixes_at_once(root: Path) -> None:
     text = PROGRAM + "z = model(torch.ones(1, 2))\n"
-    for capabilities in (ALL, PLAIN):
+    for capabilities in (ABLE, PLAIN):
         async with serving(root, capabilities) as editor:
             uri = editor.open("a.py", text)
             for kind in ("source", "source.fixAll", "source.fixAll.torchdev-lint"):
                 (action,) = await editor.actions(uri, 0, kind)
-                if capabilities is ALL:
+                if capabilities is ABLE:
                     assert action.edit is None
                     action = await editor.code_action_resolve_async(action)
                 fixed = edited(text, action.edit, uri)
@@ -431,7 +275,7 @@ async def test_hints_can_be_turned_off(root: Path) -> None:
 @session
 async def test_columns_are_counted_in_the_units_that_were_agreed_on(root: Path) -> None:
     text = PROGRAM.replace("y = model(x)", "s = '\u00e9\U0001f600'; y = model(x)")
-    for capabilities, encoding, column in ((ALL, "utf-8", 24), (PLAIN, "utf-16", 21)):
+    for capabilities, encoding, column in ((ABLE, "utf-8", 24), (PLAIN, "utf-16", 21)):
         async with serving(root, capabilities) as editor:
             assert editor.about.capabilities.position_encoding == encoding
             uri = editor.open("a.py", text)

@@ -1,0 +1,138 @@
+"""How long the language server takes, over the time that LibCST needs to parse the same file.
+
+    python benchmarks/server.py [--repeat 5] [--lines 2000] [--also "ruff server"] [--json FILE]
+
+The file is made of the programs of tests/programs, one behind the other, up to the given length. Each repetition starts a
+server of its own and asks it, as a client over its pipes: to introduce itself (`initialise`, from the start of the process), for
+the first diagnostics of the file after it is opened, then for hints, hovers, diagnostics and hints after an edit. Medians are printed.
+With `--also`, other servers are asked for what they have of this, in turns with ours.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import platform
+import shlex
+import statistics
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Awaitable
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "scripts"))
+
+import libcst as cst  # noqa: E402
+from language_client import ABLE, SERVER, Editor, begin, end, started  # noqa: E402
+from lsprotocol import types  # noqa: E402
+
+HOVERS = 10
+"""Hovers, and requests for hints, of which one repetition takes the median."""
+OURS = "torchdev-lint server"
+
+
+def program(lines: int) -> str:
+    """A program of at least so many lines."""
+    pieces: list[str] = []
+    count = 0
+    sources = sorted((ROOT / "tests" / "programs").glob("*.py"))
+    while count < lines:
+        for path in sources:
+            pieces.append(path.read_text(encoding="utf-8").replace("from __future__", "# from __future__"))
+            count += pieces[-1].count("\n")
+            if count >= lines:
+                break
+    return "".join(pieces)
+
+
+def parse_time(text: str, repeat: int) -> float:
+    """Seconds that LibCST takes to parse the text: the median."""
+    taken = []
+    for _ in range(repeat):
+        before = time.perf_counter()
+        cst.parse_module(text)
+        taken.append(time.perf_counter() - before)
+    return statistics.median(taken)
+
+
+async def timed(what: Awaitable[object]) -> float:
+    """Seconds that something takes."""
+    before = time.perf_counter()
+    await what
+    return time.perf_counter() - before
+
+
+async def measure(command: tuple[str, ...], text: str, root: Path) -> dict[str, float]:
+    """One repetition: seconds by what was asked."""
+    ours = command == SERVER
+    taken: dict[str, float] = {}
+    before = time.perf_counter()
+    async with started(root, *command, stderr=None) as editor:
+        editor.settings = {"delay": 0} if ours else {}
+        await begin(editor, ABLE)
+        taken["initialise"] = time.perf_counter() - before
+        await asyncio.sleep(0.2)  # Settings are asked for.
+        before = time.perf_counter()
+        uri = editor.open("program.py", text)
+        await editor.diagnostics(uri)
+        taken["first diagnostics"] = time.perf_counter() - before
+        if ours:
+            taken |= await ask(editor, uri, text)
+        top = types.Range(types.Position(0, 0), types.Position(0, 0))
+        before = time.perf_counter()
+        editor.change(uri, 2, types.TextDocumentContentChangePartial(top, "\n"))
+        await editor.diagnostics(uri, 2)
+        taken["diagnostics after an edit"] = time.perf_counter() - before
+        await end(editor)
+    return taken
+
+
+async def ask(editor: Editor, uri: str, text: str) -> dict[str, float]:
+    """Hints and hovers of a file whose diagnostics are known."""
+    rows = text.split("\n")
+    names = [(row, rows[row].index("x")) for row in range(len(rows)) if " x = " in rows[row]]
+    chosen = [names[n * len(names) // HOVERS] for n in range(HOVERS)]
+    taken = {"first hints": await timed(editor.hints(uri))}
+    taken["hints"] = statistics.median([await timed(editor.hints(uri)) for _ in range(HOVERS)])
+    taken["hover"] = statistics.median([await timed(editor.hovered(uri, *place)) for place in chosen])
+    return taken
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Time the language server.")
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--lines", type=int, default=2000)
+    parser.add_argument("--also", action="append", default=[], metavar="COMMAND")
+    parser.add_argument("--json", type=Path)
+    given = parser.parse_args()
+    text = program(given.lines)
+    commands = {OURS: SERVER} | {one: tuple(shlex.split(one)) for one in given.also}
+    found: dict[str, dict[str, list[float]]] = {name: defaultdict(list) for name in commands}
+    parse = parse_time(text, max(given.repeat, 5))
+    for _ in range(given.repeat):
+        for name, command in commands.items():
+            with tempfile.TemporaryDirectory() as root:
+                for what, seconds in asyncio.run(measure(command, text, Path(root))).items():
+                    found[name][what].append(seconds)
+    lines = text.count("\n")
+    print(
+        f"Python {platform.python_version()}, {os.cpu_count()} cores; a file of {lines} lines, n = {given.repeat}"
+    )
+    print(f"parsing it with LibCST: {parse * 1000:.0f} ms")
+    for name, table in found.items():
+        print(f"\n{name}\n{'':<28}{'median':>10}{'over parsing':>14}")
+        for what, seconds in table.items():
+            median = statistics.median(seconds)
+            print(f"{what:<28}{median * 1000:>7.0f} ms{median / parse:>14.2f}")
+    if given.json:
+        given.json.write_text(json.dumps({"parse": parse, "servers": found}, indent=2) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
