@@ -100,6 +100,8 @@ class Diagnostic:
     """Where the rule is documented."""
     fingerprint: str | None = None
     """By what that tool's own reports know the finding from run to run."""
+    drawing: str | None = None
+    """How that tool itself shows the finding with its source; whole lines."""
 
     @property
     def label(self) -> str:

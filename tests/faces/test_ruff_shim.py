@@ -147,14 +147,27 @@ def test_formats_by_line_have_all_of_ruff_s_lines_and_ours(
 @needs_ruff
 def test_full_and_grouped_have_ruff_s_findings(shim: Shim, ruff: Shim, project: Path) -> None:
     merged, alone = both(shim, ruff, project, "full")
-    # Of a line in a fix, Ruff shows the blanks at its end, too.
-    blocks, expected = (
-        re.sub(r" +$", "", one.out, flags=re.MULTILINE).split("\n\n") for one in (merged, alone)
-    )
-    assert [block for block in blocks if not block.startswith("TDV001")][:-1] == expected[:-1]
+    blocks = merged.out.split("\n\n")
+    assert [block for block in blocks if not block.startswith("TDV001")][:-1] == alone.out.split("\n\n")[:-1]
+    assert sum(block.startswith("TDV001") for block in blocks) == 1
     merged, alone = both(shim, ruff, project, "grouped")
     squeezed = [re.sub(" +", " ", line) for line in merged.out.splitlines() if "TDV001" not in line]
     assert squeezed[:-2] == [re.sub(" +", " ", line) for line in alone.out.splitlines()][:-2]
+
+
+@needs_ruff
+@pytest.mark.parametrize("flags", [[], ["--unsafe-fixes"], ["--color=always"]])
+def test_what_ruff_s_json_lacks_is_shown_in_full(
+    shim: Shim, ruff: Shim, project: Path, flags: list[str]
+) -> None:
+    redefined = "import torch\ndef f():\n    pass\ndef f():\n    SAFE\ntorch\n"
+    (project / "a.py").write_text(redefined)
+    merged = shim("check", "--isolated", "--no-cache", "--select=F811,TDV", *flags).out
+    alone = ruff("check", "--isolated", "--no-cache", "--select=F811", *flags).out
+    drawing = alone[: alone.index("Found 1 error")]
+    assert "previous definition of `f` here" in drawing
+    assert merged.startswith(drawing)
+    assert "Found 2 errors." in merged
 
 
 @needs_ruff

@@ -20,7 +20,10 @@ def render(
 ) -> Iterator[Piece]:
     """Every diagnostic, a blank line after each; `fixable` is what `--fix` would apply."""
     for one in diagnostics:
-        yield from _diagnostic(one, fixable, sources)
+        if one.drawing is not None:
+            yield "", one.drawing
+        else:
+            yield from _diagnostic(one, fixable, sources)
         yield "", "\n"
 
 

@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 
 from torchdev_lint.cli_check import FAILURE, allowed_fixes, report
 from torchdev_lint.cli_options import Options, parse_check
-from torchdev_lint.cli_output import prepare_output
+from torchdev_lint.cli_output import coloured, prepare_output
 from torchdev_lint.config import SYNTAX_ERROR, Config
 from torchdev_lint.diagnostics import Applicability, Diagnostic, Position, Range
 from torchdev_lint.engine.run import NO_FIXES, FileResult, RunResult, check_bytes, run
 from torchdev_lint.engine.sources import DiskSources
 from torchdev_lint.shim import findings
 from torchdev_lint.shim.flags import RUFF_FORMATS, Command, Flag, for_ruff, for_us, has_selection
-from torchdev_lint.shim.program import Ruff, RuffError, finished, lines_of
+from torchdev_lint.shim.program import Ruff, finished, lines_of
 from torchdev_lint.source.discovery import discover
 from torchdev_lint.source.document import Document, SourceError
 from torchdev_lint.source.reading import NOTEBOOK_SUFFIX, read_source
@@ -65,13 +65,24 @@ class Both:
         return self.known(findings.read(output.out, self._stdin_path()), data)
 
     def known(self, found: list[Diagnostic], data: bytes = b"") -> list[Diagnostic]:
-        """Ruff's findings with Ruff's own fingerprints, where the report has any: they must not change with ours."""
-        if self.ruff is None or self.options.output_format != "gitlab":
+        """Ruff's findings with what Ruff's own report says of them beyond its JSON."""
+        form = self.options.output_format
+        if self.ruff is None or not found or form not in ("gitlab", "full") or self.options.statistics:
             return found
-        items = json.loads(self.ruff.run(self.ask("--no-fix", "--output-format=gitlab"), data).out)
-        if len(items) != len(found):
+        # Fingerprints must not depend on whether there is something of ours beside them.
+        own = self._own_words(form, data)
+        if form == "gitlab":
+            marks = [item["fingerprint"] for item in json.loads(own)]
+            if len(marks) == len(found):
+                return [replace(one, fingerprint=mark) for one, mark in zip(found, marks, strict=True)]
             return found
-        return [replace(one, fingerprint=item["fingerprint"]) for one, item in zip(found, items, strict=True)]
+        colour = coloured(self.options, sys.stdout) and self.options.output_file is None
+        return findings.drawn(found, own, self._own_words(form, data, "--color=always") if colour else own)
+
+    def _own_words(self, form: str, data: bytes, *more: str) -> str:
+        assert self.ruff is not None
+        arguments = self.ask("--no-fix", "--quiet", f"--output-format={form}", *more)
+        return self.ruff.run(arguments, data).out.decode("utf-8", "replace")
 
     def make_sure(self) -> None:
         """Let Ruff object to its flags and configuration before anything is written. Raises `RuffError`."""
@@ -209,7 +220,9 @@ def _files(both: Both) -> int:
     result = run(paths, settings.for_file, lambda config: allowed_fixes(options, config), write=options.fix)
     if options.fix:
         if both.command.on("tidy-fixes") and both.ruff is not None:
-            _tidy_files(both.ruff, result)
+            from torchdev_lint.shim.tidy import tidy_files
+
+            tidy_files(both.ruff, result)
         result = _with_their_fixes(both, result)
     if asked is not None:
         output = finished(asked, b"")
@@ -328,7 +341,9 @@ def _stdin(both: Both, data: bytes) -> int:
     if options.fix:
         text = first.data
         if both.command.on("tidy-fixes") and both.ruff is not None and first.changed:
-            text = _tidied(both.ruff, first, path)
+            from torchdev_lint.shim.tidy import tidied
+
+            text = tidied(both.ruff, first, path)
         fixed, counts = both.fix_text(text, path)
         if fixed != first.data:
             first = replace(ours(fixed, NO_FIXES), counts=first.counts + counts, errors=first.errors)
@@ -381,40 +396,6 @@ def _with_text(file: FileResult) -> FileResult:
         return file
     notebooks = None if isinstance(source, Document) else (source, source)
     return replace(file, text=source.text, before=source.text, notebooks=notebooks)
-
-
-def _tidy_files(ruff: Ruff, result: RunResult) -> None:
-    from torchdev_lint.fixes.writer import WriteError, replace_content
-
-    for file in result.files:
-        if not file.changed or file.notebooks is not None:
-            continue
-        with open(file.path, "rb") as stream:
-            data = stream.read()
-        tidy = _tidied(ruff, replace(file, data=data), file.path)
-        if tidy != data:
-            try:
-                replace_content(file.path, tidy, data)
-            except WriteError as error:
-                _pass_on([f"error: {file.path}: {error}"])
-
-
-def _tidied(ruff: Ruff, file: FileResult, path: str) -> bytes:
-    """The fixed bytes of a file with the lines that our fixes changed as `ruff format` would have them."""
-    import difflib
-
-    rows = difflib.SequenceMatcher(None, file.before.splitlines(), file.text.splitlines(), autojunk=False)
-    data = file.data
-    # From the bottom up: what is formatted may become longer.
-    for tag, _, _, start, end in reversed(rows.get_opcodes()):
-        if tag in ("equal", "delete"):
-            continue
-        name = [] if path == "-" else [f"--stdin-filename={path}"]
-        try:
-            data = ruff.run(["format", f"--range={start + 1}-{end + 1}", *name, "-"], data).out
-        except RuffError:
-            return file.data
-    return data
 
 
 def _pass_on(lines: Iterable[str]) -> None:

@@ -6,6 +6,8 @@ import json
 import os
 import re
 from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from torchdev_lint.diagnostics import Applicability, Diagnostic, Edit, Fix, Position, Range
@@ -17,6 +19,7 @@ SYNTAX = "invalid-syntax"
 """Ruff's code for what does not parse."""
 HOME = "https://docs.astral.sh/ruff"
 
+_ARROW = re.compile(r" *--> ")
 _FIXED = re.compile(r"^ +(?P<count>\d+) \N{MULTIPLICATION SIGN} (?P<code>\S+) \((?P<name>\S+)\)$")
 
 Counts = dict[str, Counter[tuple[str, str]]]
@@ -64,6 +67,27 @@ def _range(item: dict[str, Any]) -> Range:
 
 def _position(place: dict[str, int]) -> Position:
     return Position(place["row"], place["column"])
+
+
+def drawn(found: list[Diagnostic], plain: str, shown_as: str) -> list[Diagnostic]:
+    """The findings with their drawings, from Ruff's `full` report of the same run: `plain`, and as it is to be shown.
+
+    The places are found in the plain one. Where the two do not fit, the findings come back as they are.
+    """
+    lines, styled = plain.splitlines(keepends=True), shown_as.splitlines(keepends=True)
+    starts: list[int] = []
+    for number, (line, following) in enumerate(pairwise(lines)):
+        if (
+            len(starts) < len(found)
+            and line.startswith(f"{found[len(starts)].label} ")
+            and _ARROW.match(following)
+        ):
+            starts.append(number)
+    if len(starts) != len(found) or len(lines) != len(styled):
+        return found
+    ends = [*starts[1:], len(lines)]
+    texts = ("".join(styled[start:end]).rstrip() + "\n" for start, end in zip(starts, ends, strict=True))
+    return [replace(one, drawing=text) for one, text in zip(found, texts, strict=True)]
 
 
 def fixed(text: str) -> Counter[tuple[str, str]]:
