@@ -3,6 +3,7 @@
     python scripts/derive_operators.py            write
     python scripts/derive_operators.py --check    only say whether it is out of date
     python scripts/derive_operators.py --report   say, too, what no trial could run
+    python scripts/derive_operators.py --only RE  derive the rows anew whose path matches, and keep the others
 
 The parameters come from PyTorch's own declarations (operator_signatures), their roles from trials on the simulated
 accelerator (operator_trials). What could not be tried is left out: the table says nothing of it.
@@ -24,12 +25,13 @@ from fixture_files import ROOT
 from operator_signatures import DEVICE, GENERATOR, NUMBER, OUT, Parameter
 
 from torchdev_lint.harness import simulator
+from torchdev_lint.torch_api.operator_table import ROWS
 
 TABLE = ROOT / "src" / "torchdev_lint" / "torch_api" / "operator_table.py"
 SAMPLES = 5
 
 _INTERNAL = re.compile(
-    r"\.(?:cudnn|miopen|mkldnn|fbgemm|quantized?|fake_quant\w*|q|choose_qparams|fused_moving)_|_copy$|_backward\w*$|"
+    r"\.(?:cudnn|miopen|mkldnn|fbgemm|quantized?|fake_quant\w*|q|choose_qparams|fused_moving)_|(?<!index)_copy$|_backward\w*$|"
     r"batch_norm_(?:stats|elemt|gather)|\.unsafe_|\.sym_|\.Tensor\.(?:to|cpu|cuda|type|as_subclass|new\w*)$"
 )
 """What programs do not call, and transfers: those are no operations."""
@@ -49,7 +51,7 @@ TORCH = "{version}"
 '''
 
 
-def findings() -> Iterator[tuple[str, list[Parameter], Any]]:
+def findings(only: str = "") -> Iterator[tuple[str, list[Parameter], Any]]:
     """Every public function with its parameters and what its trials showed."""
     found = [(path, signatures.signature(path, function)) for path, function in signatures.public_functions()]
     with simulator.simulate_accelerator():
@@ -58,16 +60,25 @@ def findings() -> Iterator[tuple[str, list[Parameter], Any]]:
 
         database = trials.database(SAMPLES)
         for path, parameters in found:
-            if _INTERNAL.search(path):
+            if _INTERNAL.search(path) or not re.search(only, path):
                 continue
             namespace, _, name = path.rpartition(".")
             holder = torch.Tensor if namespace == "torch.Tensor" else importlib.import_module(namespace)
             function = getattr(holder, name)
-            calls = [make() for make in EXAMPLES.get(path, ())]
+            calls = [make() for key in _variants(path) for make in EXAMPLES.get(key, ())]
             calls += next((database[key] for key in _keys(path) if key in database), [])
             seen = trials.examine(function, parameters, iter(calls))
             trials.examine_one(function, parameters, trials.invented(parameters), seen)
             yield path, parameters, seen
+
+
+def _variants(path: str) -> list[str]:
+    """The function and the method of this name, in place and not: they take the same arguments."""
+    namespace, _, name = path.rpartition(".")
+    if namespace not in ("torch", "torch.Tensor"):
+        return [path]
+    base = name.rstrip("_")
+    return [f"{space}.{base}{end}" for space in ("torch", "torch.Tensor") for end in ("", "_")]
 
 
 def _keys(path: str) -> list[str]:
@@ -80,7 +91,7 @@ def _keys(path: str) -> list[str]:
 def row(name: str, parameters: Sequence[Parameter], seen: Any) -> str:
     """The line of the table for one function."""
     roles = {slot: _most_lenient(seen.roles[slot]) for slot in seen.roles}
-    deciding = [slot for slot, role in roles.items() if role in "ts"]
+    deciding = [slot for slot, role in roles.items() if role in "tsz"]
     if len(deciding) == 1:
         roles[deciding[0]] = "t"  # the result is where this one is, whatever its shape
     words, keyword = [name], False
@@ -88,9 +99,19 @@ def row(name: str, parameters: Sequence[Parameter], seen: Any) -> str:
         if one.keyword_only and not keyword:
             keyword = True
             words.append("*")
+        if slot in roles and _only_tensors(one):
+            roles[slot] = roles[slot].upper()
         role = roles.get(slot) or _DECLARED.get(one.kind, "" if one.kind == NUMBER else "u")
         words.append(("*" if one.star else "") + "/".join(one.names) + (f":{role}" if role else ""))
     return " ".join([*words, f"={_result(seen)}"])
+
+
+def _only_tensors(parameter: Parameter) -> bool:
+    """Whether nothing but a tensor (or None) may be given, by every overload."""
+    plain = [
+        text.replace("torch.", "").replace("Optional[Tensor]", "Tensor | None") for text in parameter.types
+    ]
+    return all(re.fullmatch(r"Tensor\??|'?Tensor(?: \| None)?'?|<class 'Tensor'>", text) for text in plain)
 
 
 _DECLARED = {OUT: "o", GENERATOR: "g", DEVICE: "d"}
@@ -108,12 +129,12 @@ def _result(seen: Any) -> str:
     if seen.tensors == {"none"}:
         return "-"
     device = "c" if seen.on_host else "f" if seen.follows else "m"
-    kind = "1" if seen.tensors == {"one"} else "l" if seen.tensors == {"many"} else "b"
+    kind = "1" if seen.tensors == {"one"} else "l" if seen.tensors == {"many"} else "n"
     return device + kind + _dims(seen.dims)
 
 
-def _dims(dims: set[tuple[bool, bool, bool]]) -> str:
-    """When results are 0-dim: always (0), never (k), where the operands are (p), where only tensors are given (r), or unknown (u)."""
+def _dims(dims: set[tuple[bool, int, bool]]) -> str:
+    """When results are 0-dim, by the letters of `torch_api.operators.Operator.dims`."""
     outcomes = {scalar for _, _, scalar in dims}
     if not dims:
         return "u"
@@ -123,16 +144,25 @@ def _dims(dims: set[tuple[bool, bool, bool]]) -> str:
         return "k" if any(given for given, _, _ in dims) else "p"
     from_whole = {(bare, scalar) for given, bare, scalar in dims if not given}
     if {scalar for _, scalar in from_whole} == {False}:
-        return "p"
-    bare = {scalar for bare, scalar in from_whole if bare}
-    return "r" if bare == {True} else "u"
+        return "p" if {scalar for given, _, scalar in dims if given} == {True} else "w"
+    alone = {scalar for bare, scalar in from_whole if bare == 1}
+    together = {scalar for bare, scalar in from_whole if bare > 1}
+    if alone | together == {True}:
+        return "r"
+    return "m" if alone == {True} else "u"
 
 
-def table(report: bool) -> str:
+def table(report: bool, only: str = "") -> str:
     """The text of the generated module."""
     sections: dict[str, list[str]] = {}
+    if only:
+        for namespace, text in ROWS.items():
+            kept = [
+                line for line in text.splitlines() if not re.search(only, f"{namespace}.{line.split()[0]}")
+            ]
+            sections[namespace] = kept
     untried, unknown = [], []
-    for path, parameters, seen in findings():
+    for path, parameters, seen in findings(only):
         if not seen.runs:
             untried.append(path)
             continue
@@ -143,6 +173,8 @@ def table(report: bool) -> str:
     if report:
         print("not tried:", *untried, sep="\n  ")
         print("parameters of unknown role:", *unknown, sep="\n  ")
+    for lines in sections.values():
+        lines.sort(key=lambda line: line.split()[0])
     body = "ROWS = {\n" + "".join(
         f'    "{namespace}": """\\\n' + "\n".join(lines) + '\n""",\n' for namespace, lines in sections.items()
     )
@@ -157,9 +189,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--check", action="store_true", help="write nothing")
     parser.add_argument("--report", action="store_true", help="say what could not be tried")
+    parser.add_argument("--only", default="", metavar="RE", help="derive these rows, keep the others")
     options = parser.parse_args(argv)
     warnings.simplefilter("ignore")
-    wanted = table(options.report)
+    wanted = table(options.report, options.only)
     if TABLE.is_file() and TABLE.read_text(encoding="utf-8") == wanted:
         return 0
     print(f"{TABLE.name} is out of date" if options.check else f"{TABLE.name} is written anew")

@@ -7,11 +7,13 @@ each other, position by position); what is written in Python has a signature; wh
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -69,7 +71,7 @@ def _belongs(namespace: str, name: str, held: Any) -> bool:
         home = getattr(held, "__module__", None) or ""
         if name in ("boolean_dispatch", "handle_torch_function", "overload", "assert_int_or_pair"):
             return False
-        native = inspect.isbuiltin(held) and _declared(namespace, name)
+        native = inspect.isbuiltin(held) and (_declared(namespace, name) or name in stubs())
         listed = held in torch.overrides.get_testing_overrides()
         return (
             native or listed or home.startswith(("torch.functional", "torch.nn.functional", "torch._lowrank"))
@@ -126,6 +128,8 @@ def signature(path: str, function: Callable[..., Any]) -> list[Parameter]:
         found = _native(native, method=namespace == "torch.Tensor")
         if found:
             return found
+        if namespace == "torch" and name in stubs():
+            return _stub(name)
     stand_in = torch.overrides.get_testing_overrides().get(function)
     written = _python(function)
     if stand_in is not None and (not written or any(one.star for one in written)):
@@ -152,6 +156,45 @@ def _native(name: str, *, method: bool) -> list[Parameter]:
     if f"{name} out" in declarations() and not method:
         keywords["out"] = Parameter(["out"], OUT, keyword_only=True, required=False)
     return [*positional, *keywords.values()]
+
+
+_STUBS: dict[str, list[ast.FunctionDef]] = {}
+
+
+def stubs() -> dict[str, list[ast.FunctionDef]]:
+    """The functions of `torch/_C/_VariableFunctions.pyi` by name, with their overloads."""
+    if not _STUBS:
+        text = (
+            Path(torch.__file__)
+            .with_name("_C")
+            .joinpath("_VariableFunctions.pyi")
+            .read_text(encoding="utf-8")
+        )
+        for node in ast.parse(text).body:
+            if isinstance(node, ast.FunctionDef):
+                _STUBS.setdefault(node.name, []).append(node)
+    return _STUBS
+
+
+def _stub(name: str) -> list[Parameter]:
+    positional: list[Parameter] = []
+    keywords: dict[str, Parameter] = {}
+    for function in stubs()[name]:
+        for index, argument in enumerate([*function.args.posonlyargs, *function.args.args]):
+            if index == len(positional):
+                positional.append(Parameter([]))
+            _add_stub(positional[index], argument)
+        for argument in function.args.kwonlyargs:
+            _add_stub(
+                keywords.setdefault(argument.arg, Parameter([], keyword_only=True, required=False)), argument
+            )
+    return [*positional, *keywords.values()]
+
+
+def _add_stub(parameter: Parameter, argument: ast.arg) -> None:
+    written = "" if argument.annotation is None else ast.unparse(argument.annotation)
+    kind = {"out": OUT, "generator": GENERATOR, "device": DEVICE}.get(argument.arg)
+    parameter.add(argument.arg, kind or (TENSOR if "Tensor" in written else NUMBER), written)
 
 
 def _lay_over(parameter: Parameter, argument: Any, *, method: bool) -> None:

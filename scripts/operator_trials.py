@@ -7,6 +7,7 @@ the parameter; where the results are, what they follow.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import itertools
 import time
@@ -27,9 +28,11 @@ ACCELERATOR = "cuda:0"
 SHARED, SCALAR, ANY_SCALAR, INDEX, FIRST, ANYWHERE, HOST = "t", "s", "z", "i", "f", "a", "h"
 """Roles, from strict to lenient: see `torchdev_lint.torch_api.operators`."""
 
+EVERY = -2
+
 LENIENCE = (SHARED, SCALAR, ANY_SCALAR, INDEX, FIRST, ANYWHERE, HOST)
 PATIENCE = 3.0
-"""Seconds for the trials of one function, after which no other call is tried."""
+"""Seconds of processor time for the trials of one function, after which no other call is tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +56,8 @@ class Finding:
     """A result was on the accelerator, as the tensors given were."""
     tensors: set[str] = field(default_factory=set)
     """Of `one`, `many`, `none`: what the results were."""
-    dims: set[tuple[bool, bool, bool]] = field(default_factory=set)
-    """(all tensors given were 0-dim, nothing but tensors was given, the result was 0-dim); not where only some were."""
+    dims: set[tuple[bool, int, bool]] = field(default_factory=set)
+    """(all tensors given were 0-dim, the number of arguments if all of them are tensors else 0, the result was 0-dim)."""
 
 
 class _FailedError(Exception):
@@ -115,11 +118,11 @@ class Trial:
         return Call(tuple(arguments), keywords)
 
     def run(self, on_cpu: Callable[[int, int], bool], scalar: int | None = None) -> tuple[bool, Any]:
-        """Run with the tensors of which `on_cpu(slot, number)` on the CPU; those of slot `scalar` become 0-dim."""
+        """Run with the tensors of which `on_cpu(slot, number)` on the CPU; those of slot `scalar` (or EVERY) become 0-dim."""
 
         def place(slot: int, tensor: Tensor, number: int) -> Tensor:
             made = tensor.detach().clone()
-            if slot == scalar:
+            if scalar in (slot, EVERY):
                 made = made.reshape(-1)[0].clone()
             return made if on_cpu(slot, number) else made.to(ACCELERATOR)
 
@@ -136,9 +139,9 @@ class Trial:
 
 def examine(function: Callable[..., Any], parameters: Sequence[Parameter], calls: Iterator[Call]) -> Finding:
     """Try a function with each of the calls."""
-    found, started = Finding(), time.monotonic()
+    found, started = Finding(), time.process_time()
     for call in calls:
-        if time.monotonic() - started > PATIENCE:
+        if time.process_time() - started > PATIENCE:
             break
         trial = Trial(function, parameters, call)
         try:
@@ -169,6 +172,8 @@ def _examine(trial: Trial, found: Finding) -> None:
     _note_dims(trial, leaves, found)
     if any(leaf.numel() == 0 for leaf in leaves):
         return
+    with contextlib.suppress(_FailedError):
+        _note_dims_of_scalars(trial, found)
     raised, result = trial.run(lambda slot, number: False)
     if raised:
         _find_host_only(trial, found)
@@ -181,7 +186,8 @@ def _examine(trial: Trial, found: Finding) -> None:
     if not outputs:
         found.tensors.add("none")
     else:
-        found.tensors.add("one" if isinstance(result, Tensor) else "many")
+        named = hasattr(result, "_fields") or "return_types" in type(result).__module__
+        found.tensors.add("one" if isinstance(result, Tensor) else "named" if named else "many")
     for slot in trial.slots:
         role = _role(trial, slot)
         if role is not None:
@@ -196,9 +202,17 @@ def _note_dims(trial: Trial, leaves: list[Tensor], found: Finding) -> None:
     some_scalar = any(leaf.dim() == 0 for leaf in leaves) and not all(leaf.dim() == 0 for leaf in leaves)
     if raised or not outputs or some_scalar:
         return
-    bare = len(trial.slots) == len(trial.call.arguments) + len(trial.call.keywords)
+    given = len(trial.call.arguments) + len(trial.call.keywords)
+    bare = given if len(trial.slots) == given else 0
     all_scalar = all(leaf.dim() == 0 for leaf in leaves)
     found.dims |= {(all_scalar, bare, leaf.dim() == 0) for leaf in outputs}
+
+
+def _note_dims_of_scalars(trial: Trial, found: Finding) -> None:
+    """The same call with 0-dim tensors only."""
+    raised, result = trial.run(lambda slot, number: True, scalar=EVERY)
+    if not raised:
+        found.dims |= {(True, 0, leaf.dim() == 0) for leaf in _outputs(result)}
 
 
 def _find_host_only(trial: Trial, found: Finding) -> None:
@@ -321,7 +335,7 @@ def invented(parameters: Sequence[Parameter]) -> Iterator[Call]:
         for one in parameters:
             if one.kind == GENERATOR or not one.required:
                 continue
-            if one.kind == TENSOR:
+            if one.kind == TENSOR or one.names[0] in ("input", "tensor", "tensors"):
                 value: Any = copy.copy(next(supply))
                 value = (
                     [value, value.clone()]

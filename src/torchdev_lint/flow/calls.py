@@ -388,7 +388,7 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
 
 _ONLY_TENSORS = (
     factories.NEW_METHODS
-    | tensor_methods.OPERAND_METHODS
+    | tensor_methods.EVIDENT_OPERATIONS
     | frozenset(
         (
             "unsqueeze squeeze view reshape permute transpose contiguous detach clone expand expand_as repeat_interleave "
@@ -396,5 +396,5 @@ _ONLY_TENSORS = (
             "numel item"
         ).split()
     )
-) - frozenset("add new index_add where take outer cross dist scatter gather less greater multiply".split())
+) - {"new"}
 """Methods that, of the things that people put on devices, only tensors have."""

@@ -18,7 +18,7 @@ from torchdev_lint.flow.conditions import Key
 from torchdev_lint.flow.frame import BUILTINS, Frame
 from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import Api, Class, Function
-from torchdev_lint.torch_api import factories, functions, modules, tensor_methods
+from torchdev_lint.torch_api import factories, functions, modules, operators
 from torchdev_lint.torch_api.tensor_surface import TENSOR_NAMES
 
 if TYPE_CHECKING:
@@ -356,13 +356,13 @@ def _of_call(frame: Frame, node: cst.Call, names: set[str]) -> Iterator[tuple[st
                 yield "strong", name
             case _:
                 pass
-    elif takes_tensors(path):
+    else:
         name = path.rpartition(".")[2]
         for index, argument in enumerate(node.args):
             lists = isinstance(argument.value, (cst.List, cst.Tuple))
             if lists and name not in _OF_LISTS:
                 continue
-            if argument.keyword is None and (index == 0 or name in tensor_methods.OPERAND_METHODS):
+            if argument.keyword is None and takes_tensors(path, index):
                 for given in _names_in(argument, names):
                     yield "strong", given
 
@@ -372,27 +372,13 @@ _OF_LISTS = frozenset(
 )
 
 
-def takes_tensors(path: str) -> bool:
-    """Whether the function of this path is given tensors in its positional arguments."""
-    if not path.startswith(functions.OPERATION_NAMESPACES):
-        return False
-    name = path.removeprefix("torch.nn.functional.").removeprefix("torch.")
-    if path.startswith("torch.nn.functional."):
-        return name not in ("has_torch_function",)
-    if name.partition(".")[0] in ("linalg", "fft", "special"):
-        return "freq" not in name
-    if path in factories.LIKE:
-        return True
-    return "." not in name and name[:1].islower() and name in _TENSOR_FUNCTIONS
-
-
-_TENSOR_FUNCTIONS = (
-    TENSOR_NAMES
-    | tensor_methods.OPERAND_METHODS
-    | frozenset(
-        "cat stack einsum conv1d conv2d conv3d layer_norm batch_norm cdist where bincount embedding hstack vstack".split()
-    )
-) - functions.NO_COMMON_DEVICE
+def takes_tensors(path: str, position: int = 0) -> bool:
+    """Whether the function of this path is given a tensor at the position: first always, further on if nothing else will do."""
+    if path.startswith(functions.OTHER_OPERATIONS):
+        return position == 0
+    operator = operators.operator(path)
+    parameter = None if operator is None else operator.parameter(position)
+    return parameter is not None and parameter.is_operand and (position == 0 or parameter.only_tensors)
 
 
 def resolved_path(frame: Frame, node: cst.BaseExpression) -> str | None:

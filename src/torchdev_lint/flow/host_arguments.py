@@ -83,10 +83,3 @@ def _is_computed(argument: Argument, device: Device) -> bool:
             return True
         case _:
             return False
-
-
-def is_method(frame: Frame, value: Value, name: str, site: CallSite) -> None:
-    """`x.tensor_split(indices)`."""
-    argument = site.get(0, "indices_or_sections")
-    if name == "tensor_split" and isinstance(value, Tensor) and argument is not None:
-        check(frame, site, argument, "indices_or_sections")

@@ -8,9 +8,10 @@ from torchdev_lint.flow import (
     conflicts,
 )
 from torchdev_lint.flow.frame import Frame
-from torchdev_lint.flow.lattice import Symbol
 from torchdev_lint.flow.operands import Operand
+from torchdev_lint.flow.operator_calls import is_index
 from torchdev_lint.flow.values import (
+    Many,
     Tensor,
     Value,
 )
@@ -21,12 +22,7 @@ def index(frame: Frame, node: cst.CSTNode, tensor: Tensor, keys: list[Value]) ->
     if isinstance(node, cst.Subscript):
         table = Operand(tensor, tensor.device, node.value)
         for element, key in zip(node.slice, keys, strict=False):
-            # a 0-dim index is read as a number; what a caller hands in is a batch of indices as a rule
-            if (
-                isinstance(key, Tensor)
-                and (key.scalar is False or (key.scalar is None and _is_handed_in(key)))
-                and isinstance(element.slice, cst.Index)
-            ):
+            if isinstance(key, Tensor) and is_index(key) and isinstance(element.slice, cst.Index):
                 operand = Operand(key, key.device, element.slice.value)
                 if conflicts.check_index(frame, node, table, operand):
                     return Tensor(key.device, scalar=None)
@@ -45,12 +41,22 @@ def _keeps_dimensions(key: Value) -> bool:
     return isinstance(key, Tensor) and key.scalar is not True and not key.element
 
 
-def _is_handed_in(key: Tensor) -> bool:
-    """Whether an index is, or follows, what a caller gave, not just an element of it."""
-    device = key.device
-    if key.element or not (isinstance(device, Symbol) and device.assumed):
-        return False
-    return device.key[1][:1] in (("parameter",), ("item",))
+def assign(frame: Frame, node: cst.Subscript, tensor: Tensor, keys: list[Value], value: Value) -> None:
+    """`x[key] = value`: slices and numbers copy from anywhere, indices and masks want the value where `x` is.
+
+    A 0-dim value may be anywhere (aten/native/TensorAdvancedIndexing.cpp, `index_put_`).
+    """
+    index(frame, node, tensor, keys)
+    by_indices = any(
+        isinstance(element.slice, cst.Index) and (is_index(key) or isinstance(element.slice.value, cst.List))
+        for element, key in zip(node.slice, keys, strict=False)
+    )
+    if not by_indices or not isinstance(value, Tensor) or value.scalar is not False:
+        return
+    written = frame.assigning.value if isinstance(frame.assigning, (cst.Assign, cst.AnnAssign)) else None
+    if written is not None:
+        target = Operand(Many(tensor), tensor.device, node.value)
+        conflicts.check_operands(frame, node, "index_put_", target, Operand(value, value.device, written))
 
 
 def _keeps_a_dimension(part: cst.BaseSlice) -> bool:

@@ -7,7 +7,6 @@ import libcst as cst
 from torchdev_lint.flow import (
     conflicts,
 )
-from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import (
     UNKNOWN_DEVICE,
@@ -27,6 +26,7 @@ from torchdev_lint.flow.values import (
     Tensor,
     Value,
 )
+from torchdev_lint.torch_api.operators import ANY_SCALAR, SCALAR
 
 
 def binary_operation(
@@ -38,7 +38,7 @@ def binary_operation(
     left_node = node.left
     right_node = node.right if isinstance(node, cst.BinaryOperation) else node.comparisons[0].comparator
     given = [Given(left, left_node), Given(right, right_node)]
-    return combine(frame, node, "operator", given, admits_scalar=True)
+    return combine(frame, node, "operator", given, [SCALAR, SCALAR])
 
 
 def combine(
@@ -46,30 +46,22 @@ def combine(
     node: cst.CSTNode,
     operation: str,
     operands: list[Given],
-    *,
-    admits_scalar: bool,
+    roles: list[str],
 ) -> Value:
-    """The result of an operation on operands that must share a device."""
+    """The result of an operation on operands that must share a device, each with its role (`torch_api.operators`)."""
     found: list[tuple[Device, bool | None, Operand]] = []
+    strict: list[tuple[Device, bool | None, Operand]] = []
     guess = all(given.value.guess for given in operands if isinstance(given.value, Tensor))
-    for given in operands:
+    for given, role in zip(operands, roles, strict=True):
         value = given.value
         device = tensor_device(frame, value)
         if device is not None and counts_as_operand(frame, value):
-            found.append(
-                (
-                    device,
-                    scalar_ness(value),
-                    Operand(Many(value) if given.inside else value, device, given.node),
-                )
-            )
+            operand = Operand(Many(value) if given.inside else value, device, given.node)
+            found.append((device, scalar_ness(value), operand))
+            strict += [found[-1]] if _is_strict(role, found[-1]) else []
     if not found:
         return UNKNOWN
     operands = [entry for entry in operands if not isinstance(entry.value, Literal)]
-    # where a 0-dim CPU tensor is admitted, one that may be 0-dim proves nothing (an accelerator's is not admitted)
-    strict = [
-        entry for entry in found if not (admits_scalar and entry[1] is not False and _on_host(entry[0]))
-    ]
     mended: Device | None = None
     for entry in strict[1:]:
         mended = conflicts.check_operands(frame, node, operation, strict[0][2], entry[2]) or mended
@@ -87,9 +79,12 @@ def combine(
     return Tensor(found[0][0], scalar=scalar)
 
 
-def has_room_for_scalars(receiver: Value) -> bool:
-    """Whether a tensor that is changed in place takes in a 0-dim tensor from elsewhere: on the CPU none from an accelerator."""
-    return not (isinstance(receiver, Tensor) and isinstance(receiver.device, Cpu))
+def _is_strict(role: str, entry: tuple[Device, bool | None, Operand]) -> bool:
+    """Whether an operand must be where the others are: one that is admitted if it is 0-dim and may be so proves nothing."""
+    device, scalar, _ = entry
+    if scalar is False or role not in (SCALAR, ANY_SCALAR):
+        return True
+    return role == SCALAR and not _on_host(device)
 
 
 def _on_host(device: Device) -> bool:
@@ -105,17 +100,3 @@ def _device_of_scalars(found: list[tuple[Device, bool | None, Operand]], operand
 
 def _unknown(device: Device) -> bool:
     return any(leaf == UNKNOWN_DEVICE or isinstance(leaf, Anywhere) for leaf in leaves(device))
-
-
-def reduces_inner_dimension(site: CallSite) -> bool:
-    """Whether a reduction certainly leaves a dimension: over a dimension other than the first, or with `keepdim`."""
-    keep, dim = site.keyword("keepdim"), site.keyword("dim")
-    if keep is not None and isinstance(keep.value, Literal) and keep.value.value is True:
-        return True
-    candidates = [dim] if dim is not None else site.positional()
-    return any(
-        isinstance(argument.value, Literal)
-        and isinstance(argument.value.value, int)
-        and argument.value.value >= 1
-        for argument in candidates
-    )

@@ -144,8 +144,22 @@ def _assign_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
             frame.set_state(container, replace(state, attributes=kept))
         case Tensor(batch=True) | Tensor(mapping=True):
             assign(frame, target.value, UNKNOWN)
+        case Tensor():
+            _assign_part(frame, target, container, value)
         case _:
-            pass  # a tensor: `x[i] = y` copies, the tensor stays where it is
+            pass
+
+
+def _assign_part(frame: Frame, target: cst.Subscript, tensor: Tensor, value: Value) -> None:
+    """`x[i] = y` copies: the tensor stays where it is."""
+    from torchdev_lint.flow import indexing
+
+    with frame.quietly():
+        keys = [
+            frame.evaluate(element.slice.value) if isinstance(element.slice, cst.Index) else UNKNOWN
+            for element in target.slice
+        ]
+    indexing.assign(frame, target, tensor, keys, value)
 
 
 def _with_item(container: Items | Many | Entries, key: Value, value: Value) -> Items | Many | Entries:

@@ -39,6 +39,7 @@ from torchdev_lint.flow.values import (
     Many,
     Tensor,
 )
+from torchdev_lint.torch_api.operators import SCALAR, SHARED
 
 
 @statement(cst.SimpleStatementLine, cst.SimpleStatementSuite)
@@ -96,8 +97,7 @@ def visit_AugAssign(frame: Frame, node: cst.AugAssign) -> None:
         operands.Given(left, node.target, inside=True),
         operands.Given(right, node.value),
     ]
-    admits = operations.has_room_for_scalars(left)
-    result = operations.combine(frame, node, "operator", given, admits_scalar=admits)
+    result = operations.combine(frame, node, "operator", given, [SHARED, SCALAR])
     # in place: a tensor stays where it is
     assign(frame, node.target, left if isinstance(left, Tensor) else result)
 

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from torchdev_lint.flow import (
     device_values,
-    generators,
-    host_arguments,
+    operator_calls,
     truths,
 )
 from torchdev_lint.flow.callsites import CallSite
@@ -20,8 +19,7 @@ from torchdev_lint.flow.lattice import (
     Symbol,
     leaves,
 )
-from torchdev_lint.flow.operands import Given, given_by
-from torchdev_lint.flow.operations import combine, has_room_for_scalars, reduces_inner_dimension
+from torchdev_lint.flow.operands import Given
 from torchdev_lint.flow.patterns import assign
 from torchdev_lint.flow.tensor_values import tensor_device
 from torchdev_lint.flow.transfers import device_keyword, transfer_target
@@ -36,7 +34,7 @@ from torchdev_lint.flow.values import (
     Tensor,
     Value,
 )
-from torchdev_lint.torch_api import factories, tensor_methods
+from torchdev_lint.torch_api import factories, operators, tensor_methods
 from torchdev_lint.torch_api.tensor_surface import TENSOR_NAMES
 
 
@@ -96,34 +94,19 @@ def call_method(frame: Frame, tensor: Tensor, name: str, site: CallSite) -> Valu
             leaf.key for leaf in leaves(tensor.device) if isinstance(leaf, Symbol)
         }
     if name in tensor_methods.HOST_METHODS:
-        return Dtype() if name == "dtype" else UNKNOWN
+        return UNKNOWN
     if name in tensor_methods.IN_PLACE_SAME_RECEIVER:
         return tensor
     if name in tensor_methods.MAY_RETURN_RECEIVER and tensor.parameter:
         return tensor
-    if name in tensor_methods.OPERAND_METHODS and site.receiver is not None:
-        operands = [Given(tensor, site.receiver)]
-        for argument in site.arguments:
-            operands += [] if argument.star else given_by(argument)
-        admits = name in tensor_methods.ADMITS_SCALAR_OPERAND
-        admits = admits and (not name.endswith("_") or has_room_for_scalars(tensor))
-        combine(frame, site.node, name, operands, admits_scalar=admits)
-    if site.keyword("generator") is not None:
-        generators.check(frame, site, tensor.device)
-    host_arguments.is_method(frame, tensor, name, site)
-    scalar = tensor.scalar
-    if name.startswith(("unsqueeze", "expand", "repeat", "view", "reshape", "new")):
-        scalar = False
-    elif name == "squeeze":
-        scalar = None if scalar is False else scalar
-    elif name in tensor_methods.REDUCES_TO_SCALAR:
-        scalar = None if site.arguments else True
-        if reduces_inner_dimension(site):
-            scalar = False
-    if name in tensor_methods.SPLITS:
-        return Many(Tensor(tensor.device))
     guess = tensor.guess and name in tensor_methods.ARRAYS_TOO and site.keyword("dim") is None
-    return Tensor(tensor.device, scalar=scalar, guess=guess)
+    operator = operators.method(name)
+    if operator is None or site.receiver is None:
+        return Tensor(tensor.device, scalar=tensor.scalar, guess=guess)
+    result = operator_calls.call(frame, operator, site, Given(tensor, site.receiver))
+    if isinstance(result, Tensor):
+        return replace(result, guess=guess)
+    return Tensor(tensor.device, scalar=None, guess=guess) if result is None else result
 
 
 _MAPPING_METHODS = frozenset({"items", "values", "keys", "get"})

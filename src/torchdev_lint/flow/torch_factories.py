@@ -17,6 +17,7 @@ from torchdev_lint.flow.lattice import (
     UNKNOWN_DEVICE,
     Device,
 )
+from torchdev_lint.flow.operator_calls import bound
 from torchdev_lint.flow.tensor_values import tensor_device
 from torchdev_lint.flow.values import (
     NONE,
@@ -30,7 +31,7 @@ from torchdev_lint.flow.values import (
     Tensor,
     Value,
 )
-from torchdev_lint.torch_api import factories
+from torchdev_lint.torch_api import factories, operators
 
 
 def factory(frame: Frame, path: str, site: CallSite) -> Value:
@@ -38,15 +39,9 @@ def factory(frame: Frame, path: str, site: CallSite) -> Value:
     first = site.get(0, "data")
     if path in factories.HOST_FACTORIES:
         return Tensor(device_values.made_on(frame, CPU, site.node))
-    if path in factories.TAKES_DATA and first is not None and isinstance(first.value, Tensor):
-        data = first.value
-        if path in factories.CONVERTERS and site.keyword("device") is None:
-            return data
-        if path == "torch.tensor" and site.keyword("device") is None:
-            return Tensor(data.device, scalar=data.scalar)  # a copy, where the tensor is
-    if path in factories.OF_PARTS and site.keyword("device") is None:
-        parts = [argument.value for argument in site.positional() if isinstance(argument.value, Tensor)]
-        return Tensor(parts[-1].device if parts else UNKNOWN_DEVICE)
+    converts = path in factories.CONVERTERS and site.keyword("device") is None
+    if converts and first is not None and isinstance(first.value, Tensor):
+        return first.value
     argument = transfers.device_keyword(frame, site)
     device: Device
     if (
@@ -65,8 +60,10 @@ def factory(frame: Frame, path: str, site: CallSite) -> Value:
     elif (out := site.keyword("out")) is not None and out.value != NONE:
         device = tensor_device(frame, out.value) or UNKNOWN_DEVICE
         following = True
+    elif (given := _following(path, site)) is not None:
+        device = given
     else:
-        device = _following(frame, path, site) or frame.default_device()
+        device = frame.default_device()
         forwarding.note_factory(frame, site)
     generators.check(frame, site, device)
     scalar = _scalar_ness(path, first, site)
@@ -84,13 +81,15 @@ def _may_be_tensor(value: Value) -> bool:
             return False
 
 
-def _following(frame: Frame, path: str, site: CallSite) -> Device | None:
-    """Samplers and the like follow a tensor argument."""
-    if path not in factories.RANDOM_SAMPLERS:
+def _following(path: str, site: CallSite) -> Device | None:
+    """Where a tensor among the arguments is that the result follows: samplers, sparse tensors, copies of data."""
+    operator = operators.operator(path)
+    for parameter, argument in () if operator is None else bound(operator, site):
+        if parameter.is_operand and isinstance(argument.value, Tensor):
+            given = argument.value
+            return UNKNOWN_DEVICE if given.guess or given.batch else given.device
+    if path not in factories.RANDOM_SAMPLERS | factories.OF_PARTS:
         return None
-    for argument in site.arguments:
-        if isinstance(argument.value, Tensor):
-            return argument.value.device
     computed = [
         a for a in site.arguments if not isinstance(a.value, (Literal, Items)) and a.keyword != "size"
     ]

@@ -16,6 +16,7 @@ from torchdev_lint.flow import (
     model_calls,
     modules,
     operations,
+    operator_calls,
     optimizers,
     torch_devices,
     torch_factories,
@@ -34,7 +35,7 @@ from torchdev_lint.flow.lattice import (
     Symbol,
 )
 from torchdev_lint.flow.objects import escape
-from torchdev_lint.flow.operands import Given, dotted, given_by
+from torchdev_lint.flow.operands import dotted, given_by
 from torchdev_lint.flow.tensor_values import taken_for_tensor, tensor_device
 from torchdev_lint.flow.values import (
     NONE,
@@ -49,7 +50,7 @@ from torchdev_lint.flow.values import (
     Truth,
     Value,
 )
-from torchdev_lint.torch_api import callables, devices, factories, functions, libraries
+from torchdev_lint.torch_api import callables, devices, factories, functions, libraries, operators
 from torchdev_lint.torch_api import modules as module_api
 from torchdev_lint.torch_api.checkpoints import LOADERS
 from torchdev_lint.torch_api.generators import DRAWS_INDICES, HOST_ARGUMENTS, HOST_GENERATORS
@@ -236,58 +237,20 @@ def _torch(frame: Frame, path: str, site: CallSite) -> Value | None:
 
 def _operation(frame: Frame, path: str, site: CallSite) -> Value | None:
     """A function of tensors: its operands must share a device, its result is there."""
-    if not path.startswith(functions.OPERATION_NAMESPACES) or path.startswith(
-        ("torch.distributed", "torch.cuda.")
-    ):
+    if path == "torch.is_tensor" and site.positional():
+        value = site.positional()[0].value
+        return Truth(truths.is_instance(frame, site.node, value, Api("torch.Tensor")))
+    operator = operators.operator(path)
+    if operator is not None:
+        result = operator_calls.call(frame, operator, site)
+        return frame.result_of(site.node) if result is None else result
+    if not path.startswith(functions.OTHER_OPERATIONS):
         return None
-    name = path.removeprefix("torch.nn.functional.").removeprefix("torch.")
-    if name in functions.HOST_ONLY_RESULT:
-        if name == "is_tensor" and site.positional():
-            value = site.positional()[0].value
-            return Truth(truths.is_instance(frame, site.node, value, Api("torch.Tensor")))
-        return UNKNOWN
-    if name in functions.NO_COMMON_DEVICE or (
-        "." in name and not path.startswith(functions.OPERATION_NAMESPACES[1:])
-    ):
-        return None
-    operands: list[Given] = []
-    for argument in site.arguments:
-        if not argument.star and argument.keyword not in ("device", "dtype", "out", "generator"):
-            given = given_by(argument)
-            if name in functions.FIRST_OPERAND_ONLY and argument is not site.arguments[0]:
-                continue
-            if argument is site.arguments[0]:
-                given = [replace(one, value=taken_for_tensor(frame, one.value)) for one in given]
-            operands += given
-    result = operations.combine(
-        frame, site.node, name, operands, admits_scalar=name in functions.ADMITS_SCALAR
-    )
-    if isinstance(result, Tensor):
-        generators.check(frame, site, result.device)
-        if name not in functions.ADMITS_SCALAR:
-            reduces = name in (
-                "sum",
-                "mean",
-                "max",
-                "min",
-                "norm",
-                "prod",
-                "std",
-                "var",
-                "median",
-                "argmax",
-                "argmin",
-            )
-            scalar = len(site.arguments) == 1 or None if reduces else result.scalar
-            if name in functions.ALWAYS_SCALAR:
-                scalar = True
-            if reduces and operations.reduces_inner_dimension(site):
-                scalar = False
-            if name in ("cat", "concat", "stack", "matmul", "mm", "bmm", "unsqueeze", "reshape"):
-                scalar = False
-            result = replace(result, scalar=scalar)
-        return result
-    return frame.result_of(site.node)
+    operands = [given for argument in site.arguments if not argument.star for given in given_by(argument)]
+    operands[:1] = [replace(one, value=taken_for_tensor(frame, one.value)) for one in operands[:1]]
+    name = path.rpartition(".")[2]
+    result = operations.combine(frame, site.node, name, operands, [operators.SHARED] * len(operands))
+    return result if isinstance(result, Tensor) else frame.result_of(site.node)
 
 
 def _following_argument(frame: Frame, path: str, site: CallSite) -> Value:

@@ -27,13 +27,12 @@ KEEPS_GENERATOR = frozenset("manual_seed set_state clone_state".split())
 """Methods of a generator that return it (or one like it)."""
 
 HOST_ARGUMENTS = {
-    "torch.nn.utils.rnn.pack_padded_sequence": (1, "lengths"),
-    "torch.tensor_split": (1, "indices_or_sections"),
     "torch.set_rng_state": (0, "new_state"),
     "torch.random.set_rng_state": (0, "new_state"),
     "torch.cuda.set_rng_state": (0, "new_state"),
     "torch.cuda.random.set_rng_state": (0, "new_state"),
 }
-"""Arguments that must be on the CPU, with their position: lengths (torch/nn/utils/rnn.py), the indices of `tensor_split`
-(aten/native/TensorShape.cpp), generator states (ATen/core/Generator.h, `check_rng_state`).
+"""Arguments that must be on the CPU, with their position: generator states (ATen/core/Generator.h, `check_rng_state`).
+
+Those of functions of tensors are in the operator table.
 """

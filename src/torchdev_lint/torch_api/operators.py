@@ -31,12 +31,16 @@ _OPERANDS = frozenset((SHARED, SCALAR, ANY_SCALAR, INDEX, FIRST))
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter: the names it may be given by (several, where overloads differ), its role ("" for no tensor)."""
+    """A parameter: the names it may be given by (several, where overloads differ), its role ("" for no tensor).
+
+    `only_tensors`: no overload takes anything but a tensor (or None) here.
+    """
 
     names: tuple[str, ...]
     role: str = ""
     keyword_only: bool = False
     star: bool = False
+    only_tensors: bool = False
 
     @property
     def is_operand(self) -> bool:
@@ -49,8 +53,9 @@ class Operator:
     """A function or tensor method (whose first parameter is the tensor itself).
 
     `result`: "f" follows the operands, "m" is made on the default device, "c" is on the CPU, "-" is no tensor.
-    `many`: the results are a tuple or list, certainly, certainly not, or (None) by the arguments. `dims` says when results
-    are 0-dim: always ("0"), never ("k"), where the operands are ("p"), where nothing but tensors is given ("r"), or unknown.
+    `many`: the result is a plain tuple or list of tensors, certainly, certainly not, or (None) it depends or has names.
+    `dims` says when results are 0-dim: always ("0"), never ("k"), where all operands are ("p"), perhaps where all operands
+    are ("w"), where nothing but tensors is given ("r"), where nothing but one tensor is given ("m"), or it is unknown ("u").
     """
 
     name: str
@@ -117,7 +122,8 @@ def _parsed(name: str, row: str) -> Operator:
             continue
         spelled, _, role = word.partition(":")
         star = spelled.startswith("*")
-        parameters.append(Parameter(tuple(spelled.lstrip("*").split("/")), role, keyword_only, star))
+        names = tuple(spelled.lstrip("*").split("/"))
+        parameters.append(Parameter(names, role.lower(), keyword_only, star, role.isupper()))
     if result == "=-":
         return Operator(name, tuple(parameters), "-")
     return Operator(name, tuple(parameters), result[1], {"1": False, "l": True}.get(result[2]), result[3])
