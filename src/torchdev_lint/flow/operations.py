@@ -26,7 +26,7 @@ from torchdev_lint.flow.values import (
     Tensor,
     Value,
 )
-from torchdev_lint.torch_api.operators import ANY_SCALAR, SCALAR
+from torchdev_lint.torch_api.operators import ANY_SCALAR, SCALAR, SHARED
 
 
 def binary_operation(
@@ -51,6 +51,9 @@ def combine(
     """The result of an operation on operands that must share a device, each with its role (`torch_api.operators`)."""
     found: list[tuple[Device, bool | None, Operand]] = []
     strict: list[tuple[Device, bool | None, Operand]] = []
+    # beside a tensor that cannot but be on the CPU, a 0-dim one is at fault wherever it is not there, too
+    if any(_is_on_cpu(frame, one, role) for one, role in zip(operands, roles, strict=True)):
+        roles = [SHARED if role == SCALAR else role for role in roles]
     guess = all(given.value.guess for given in operands if isinstance(given.value, Tensor))
     for given, role in zip(operands, roles, strict=True):
         value = given.value
@@ -77,6 +80,10 @@ def combine(
     if len(operands) > len(found) or any(entry[0] != found[0][0] for entry in found):
         return Tensor(_device_of_scalars(found, len(operands)), scalar=scalar)
     return Tensor(found[0][0], scalar=scalar)
+
+
+def _is_on_cpu(frame: Frame, given: Given, role: str) -> bool:
+    return role == SHARED and isinstance(tensor_device(frame, given.value), Cpu)
 
 
 def _is_strict(role: str, entry: tuple[Device, bool | None, Operand]) -> bool:
