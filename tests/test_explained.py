@@ -24,6 +24,7 @@ FIXTURES = (
     "TDV010/isnan_of_the_loss",
     "TDV011/multinomial",
     "TDV012/flag_called",
+    "TDV012/first_index_is_false",
     "TDV013/lengths_with_the_batch",
     "TDV016/parameters_asked",
     "TDV017/causal_mask",

@@ -33,6 +33,11 @@ class Outline:
             tree = ast.Module([], [])
         self._statements = sorted(_statements(tree, None), key=lambda found: found[1] - found[0])
 
+        self._conditions = [
+            (node.lineno, node.end_lineno or node.lineno)
+            for node in ast.walk(tree)
+            if isinstance(node, (ast.If, ast.While))
+        ]
         self._functions = {
             node.name: (node.lineno, node.end_lineno or node.lineno)
             for node in ast.walk(tree)
@@ -48,7 +53,8 @@ class Outline:
 
     def leading_to(self, row: int) -> frozenset[int]:
         """The first rows of the statements that what is read on a row may come from: by variables of its function and of the top
-        level, by attributes, through functions of the text that are called on the way; and expressions on the same variables."""
+        level, by attributes, through functions of the text that are called on the way; expressions on the same variables; and what
+        all these depend on."""
         target = self.at(row)
         wanted, rows = set(target.names), {target.first}
         statements = [_statement(found) for found in self._statements]
@@ -66,7 +72,9 @@ class Outline:
                     rows.add(one.first)
                     wanted |= one.names
             growing = len(rows) > before
-        return frozenset(rows)
+        return frozenset(
+            rows | {head for head, end in self._conditions if any(head < row <= end for row in rows)}
+        )
 
 
 def _last_parts(names: Iterable[str]) -> set[str]:

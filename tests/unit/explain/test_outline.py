@@ -26,7 +26,10 @@ class Net:
 
     def forward(self, x, batch):
         batch["x"].to("cuda")
-        half = x / 2
+        if x.is_cuda:
+            half = x / 2
+        if batch:
+            pass
         other = torch.zeros(1)
         m = mask(3)
         batch["m"] = m
@@ -50,9 +53,18 @@ def test_the_statement_on_a_row() -> None:
 
 def test_what_leads_to_it() -> None:
     rows = Outline(TEXT).leading_to(row("return (half"))
-    expected = ("SCALE =", "made =", 'batch["x"].to', "half =", "m = mask", 'batch["m"] =', "self.bias =")
+    expected = (
+        "SCALE =",
+        "made =",
+        'batch["x"].to',
+        "half =",
+        "if x.is_cuda",
+        "m = mask",
+        'batch["m"] =',
+        "self.bias =",
+    )
     assert {row(code) for code in expected} <= rows
-    assert not {row(code) for code in ("other =", "y = ")} & rows
+    assert not {row(code) for code in ("other =", "y = ", "if batch")} & rows
 
 
 def test_what_does_not_parse_is_a_row() -> None:
