@@ -220,12 +220,12 @@ def _inferred(one: Place) -> list[tuple[str, str]]:
     """What was inferred of the names on a line, once each; nothing where that fails."""
     from torchdev_lint.cli_infer import sections
     from torchdev_lint.source.document import Document, SourceError
+    from torchdev_lint.source.reading import read_bytes
 
     if one.cell is not None:
         return []
     try:
-        with open(one.path, "rb") as file:
-            text = Document.from_bytes(file.read(), one.path).text
+        text = Document.from_bytes(read_bytes(one.path), one.path).text
         found = sections(text, one.row, one.path)
     except (OSError, SourceError, ConfigError):
         return []

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from torchdev_lint.config import ConfigError
 from torchdev_lint.engine.check import unify_newlines
 from torchdev_lint.source.document import Document, SourceError
+from torchdev_lint.source.reading import read_bytes
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -49,8 +50,7 @@ def _place(given: str) -> tuple[str, int | None]:
 
 def _text(path: str) -> str:
     try:
-        with open(path, "rb") as file:
-            return Document.from_bytes(file.read(), path).text
+        return Document.from_bytes(read_bytes(path), path).text
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
     except SourceError as error:

@@ -10,6 +10,7 @@ from torchdev_lint.engine.add_noqa import add_noqa
 from torchdev_lint.engine.run import describe_bug
 from torchdev_lint.fixes.writer import WriteError, replace_content
 from torchdev_lint.source.document import SourceError
+from torchdev_lint.source.reading import read_bytes
 
 
 def add_comments(paths: Iterable[str], config_for: Callable[[str], Config], reason: str) -> int:
@@ -24,8 +25,7 @@ def add_comments(paths: Iterable[str], config_for: Callable[[str], Config], reas
 def _add_to_file(path: str, config_for: Callable[[str], Config], reason: str) -> int | None:
     """How many comments were added; None when the file is left as it is because something went wrong."""
     try:
-        with open(path, "rb") as file:
-            data = file.read()
+        data = read_bytes(path)
         added = add_noqa(data, path, config_for(path), reason)
         if added.count:
             replace_content(path, added.data, data)

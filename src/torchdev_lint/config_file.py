@@ -11,6 +11,7 @@ from typing import Any
 
 from torchdev_lint.config import Config, ConfigError, covers, did_you_mean
 from torchdev_lint.globs import anchored
+from torchdev_lint.source.reading import read_bytes
 
 SECTION = "torchdev-lint"
 PYPROJECT = "pyproject.toml"
@@ -87,8 +88,7 @@ def _near(schema: Mapping[str, Any], value: object) -> str:
 
 def _load(path: str, root: str, extended_by: tuple[str, ...]) -> Config:
     try:
-        with open(path, "rb") as file:
-            document = _parse_bytes(file.read(), path)
+        document = _parse_bytes(read_bytes(path), path)
     except OSError as error:
         where = f"{extended_by[-1]}: 'extend': " if extended_by else ""
         raise ConfigError(f"{where}{path}: cannot be read: {error.strerror}") from None
@@ -159,8 +159,7 @@ def _without(selectors: tuple[str, ...], contradicting: tuple[str, ...]) -> tupl
 def _read(path: str) -> bytes | None:
     """The bytes of a file that need not be there."""
     try:
-        with open(path, "rb") as file:
-            return file.read()
+        return read_bytes(path)
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return None
     except OSError as error:

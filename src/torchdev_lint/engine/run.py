@@ -16,7 +16,7 @@ from torchdev_lint.engine.sources import DiskSources
 from torchdev_lint.fixes.fixpoint import Fixed, fix_text
 from torchdev_lint.fixes.writer import WriteError, replace_content
 from torchdev_lint.source.document import Document, SourceError
-from torchdev_lint.source.reading import NOTEBOOK_SUFFIX, read_source
+from torchdev_lint.source.reading import NOTEBOOK_SUFFIX, read_bytes, read_source
 from torchdev_lint.source.suppression import Suppressions
 
 if TYPE_CHECKING:
@@ -131,8 +131,7 @@ def _run(
     for path in paths:
         config = config_for(path)
         try:
-            with open(path, "rb") as file:
-                data = file.read()
+            data = read_bytes(path)
         except OSError as error:
             yield _unreadable(path, config, f"cannot be read: {error.strerror}")
             continue

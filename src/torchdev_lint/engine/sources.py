@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from torchdev_lint.engine.check import unify_newlines
 from torchdev_lint.engine.parsing import ParseError, parse_module
 from torchdev_lint.source.document import Document, SourceError
+from torchdev_lint.source.reading import read_bytes
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -87,7 +88,6 @@ class DiskSources:
 
 def _text(path: str) -> str | None:
     try:
-        with open(path, "rb") as file:
-            return unify_newlines(Document.from_bytes(file.read(), path).text)
+        return unify_newlines(Document.from_bytes(read_bytes(path), path).text)
     except (OSError, SourceError):
         return None

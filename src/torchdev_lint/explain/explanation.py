@@ -18,7 +18,7 @@ from torchdev_lint.explain.places import Finder, Place, in_library
 from torchdev_lint.explain.tracebacks import Frame, PastedError, choose, parse
 from torchdev_lint.source.document import Document, SourceError
 from torchdev_lint.source.notebook import Notebook
-from torchdev_lint.source.reading import read_source
+from torchdev_lint.source.reading import read_bytes, read_source
 
 MAX_FILES = 8
 """How many files of a traceback are checked, from the innermost frame outwards."""
@@ -117,8 +117,7 @@ def notebooks_among(paths: Iterable[str]) -> dict[str, Notebook]:
 
 def _read(path: str) -> Document | Notebook | None:
     try:
-        with open(path, "rb") as file:
-            return read_source(file.read(), path)
+        return read_source(read_bytes(path), path)
     except (OSError, SourceError):
         return None
 

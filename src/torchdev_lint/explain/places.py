@@ -14,7 +14,7 @@ from torchdev_lint.explain.tracebacks import Frame
 from torchdev_lint.source.document import Document, SourceError
 from torchdev_lint.source.lines import LineIndex
 from torchdev_lint.source.notebook import Notebook
-from torchdev_lint.source.reading import NOTEBOOK_SUFFIX, read_source
+from torchdev_lint.source.reading import NOTEBOOK_SUFFIX, read_bytes, read_source
 
 _LIBRARY = re.compile(
     r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python3(?:\.\d+)?[/\\]|^<|[/\\]importlib[/\\]"
@@ -110,8 +110,7 @@ class Finder:
     def _source(self, path: str) -> Document | Notebook | None:
         if path not in self._read:
             try:
-                with open(path, "rb") as file:
-                    self._read[path] = read_source(file.read(), path)
+                self._read[path] = read_source(read_bytes(path), path)
             except (OSError, SourceError):
                 self._read[path] = None
         return self._read[path]

@@ -14,7 +14,8 @@ class WriteError(Exception):
 def replace_content(path: str, data: bytes, expected: bytes) -> None:
     """Replace the content `expected` of the file at `path` by `data`, whole. Raises `WriteError`.
 
-    Keeps mode and, where allowed, owner. A symbolic link stays one: its target is replaced.
+    Keeps mode, extended attributes and, where allowed, owner. A symbolic link stays one: its target is replaced. A
+    file with more names (hard links) is refused: they would part.
     """
     import tempfile  # Drags in random and shutil; most runs write nothing.
 
@@ -25,6 +26,10 @@ def replace_content(path: str, data: bytes, expected: bytes) -> None:
         if not os.access(target, os.W_OK):
             # Replacing would need only the directory's permission, but read-only means: do not change.
             raise WriteError("not written: the file is read-only")
+        if before.st_nlink > 1:
+            raise WriteError(
+                "not written: the file has other names (hard links), which would keep the old content"
+            )
         descriptor, temporary = tempfile.mkstemp(
             prefix=f".{os.path.basename(target)}.", suffix=".tmp", dir=os.path.dirname(target)
         )
@@ -35,7 +40,7 @@ def replace_content(path: str, data: bytes, expected: bytes) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        _like(temporary, before)
+        _like(temporary, target, before)
         _refuse_if_changed(target, expected)
         os.replace(temporary, target)
     except BaseException as error:
@@ -52,9 +57,13 @@ def _refuse_if_changed(target: str, expected: bytes) -> None:
             raise WriteError("not written: the file was changed while it was checked")
 
 
-def _like(temporary: str, before: os.stat_result) -> None:
-    """Give the new file the owner and mode of the old one; the owner first, since that clears set-id bits."""
+def _like(temporary: str, target: str, before: os.stat_result) -> None:
+    """Give the new file the owner, attributes and mode of the old one; the owner first, since that clears set-id bits."""
     if hasattr(os, "chown"):
         with suppress(OSError):
             os.chown(temporary, before.st_uid, before.st_gid)
+    if hasattr(os, "listxattr"):
+        with suppress(OSError):  # a file system may have none, or keep some for itself
+            for name in os.listxattr(target):
+                os.setxattr(temporary, name, os.getxattr(target, name))
     os.chmod(temporary, stat.S_IMODE(before.st_mode))

@@ -72,4 +72,4 @@ Renderer = Callable[[Sequence[Diagnostic], Context], str]
 def file_uri(path: str) -> str:
     """The `file:` URI of a path."""
     absolute = os.path.abspath(path).replace(os.sep, "/")
-    return "file://" + quote(absolute if absolute.startswith("/") else f"/{absolute}", safe="/:")
+    return "file://" + quote(os.fsencode(absolute if absolute.startswith("/") else f"/{absolute}"), safe="/:")

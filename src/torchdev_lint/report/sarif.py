@@ -7,6 +7,7 @@ viewers let one step through.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
@@ -126,7 +127,7 @@ def _artifact(path: str, context: Context) -> _Shape:
     relative = context.relative(path)
     if relative is None:
         return {"uri": file_uri(path)}
-    return {"uri": quote(relative, safe="/"), "uriBaseId": BASE}
+    return {"uri": quote(os.fsencode(relative), safe="/"), "uriBaseId": BASE}
 
 
 def _region(where: Range) -> dict[str, int]:

@@ -9,7 +9,7 @@ from torchdev_lint.diagnostics import Diagnostic, Edit, Range
 from torchdev_lint.fixes.edits import EditError, apply_edits
 from torchdev_lint.source.document import SourceError
 from torchdev_lint.source.lines import LineIndex
-from torchdev_lint.source.reading import NOTEBOOK_SUFFIX, read_source
+from torchdev_lint.source.reading import NOTEBOOK_SUFFIX, read_bytes, read_source
 
 if TYPE_CHECKING:
     from torchdev_lint.source.notebook import Notebook
@@ -73,8 +73,7 @@ def _read(path: str) -> str | None:
     if path.endswith(NOTEBOOK_SUFFIX):
         return None
     try:
-        with open(path, "rb") as file:
-            return read_source(file.read(), path).text
+        return read_source(read_bytes(path), path).text
     except (OSError, SourceError):
         return None
 

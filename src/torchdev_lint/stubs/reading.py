@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
+from torchdev_lint.source.reading import read_bytes
 from torchdev_lint.stubs.facts import ANY_ARGUMENT, KINDS, RETURNS, Fact, Library
 
 
@@ -18,8 +19,7 @@ class StubError(Exception):
 def read_library(path: str) -> Library:
     """The facts in the stub file at `path`. Raises `StubError`."""
     try:
-        with open(path, "rb") as file:
-            text = file.read().decode("utf-8")
+        text = read_bytes(path).decode("utf-8")
     except OSError as error:
         raise StubError(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:

@@ -85,3 +85,21 @@ def test_a_file_that_has_gone_is_not_made_anew(tmp_path: Path) -> None:
     with pytest.raises(WriteError, match="not written"):
         replace_content(str(tmp_path / "gone.py"), b"new", b"old")
     assert os.listdir(tmp_path) == []
+
+
+def test_refuses_a_file_with_more_names(file: Path) -> None:
+    other = file.parent / "b.py"
+    os.link(file, other)
+    with pytest.raises(WriteError, match="hard links"):
+        replace_content(str(file), b"new", b"old\r\n")
+    assert file.read_bytes() == other.read_bytes() == b"old\r\n"
+    assert file.samefile(other)
+
+
+def test_keeps_extended_attributes(file: Path) -> None:
+    try:
+        os.setxattr(file, "user.origin", b"here")
+    except (OSError, AttributeError):
+        pytest.skip("NOT PROVED: no extended attributes on this file system")
+    replace_content(str(file), b"new", b"old\r\n")
+    assert os.getxattr(file, "user.origin") == b"here"
