@@ -219,8 +219,8 @@ def _without_finding(answer: Explanation) -> Iterator[Piece]:
 def _inferred(one: Place) -> list[tuple[str, str]]:
     """What was inferred of the names on a line, once each; nothing where that fails."""
     from torchdev_lint.cli_infer import sections
+    from torchdev_lint.files import read_bytes
     from torchdev_lint.source.document import Document, SourceError
-    from torchdev_lint.source.reading import read_bytes
 
     if one.cell is not None:
         return []

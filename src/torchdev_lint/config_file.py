@@ -10,8 +10,8 @@ from importlib import import_module
 from typing import Any
 
 from torchdev_lint.config import Config, ConfigError, covers, did_you_mean
+from torchdev_lint.files import read_bytes
 from torchdev_lint.globs import anchored
-from torchdev_lint.source.reading import read_bytes
 
 SECTION = "torchdev-lint"
 PYPROJECT = "pyproject.toml"

@@ -9,7 +9,7 @@ import pytest
 PACKAGE = Path(__file__).parents[2] / "src" / "torchdev_lint"
 
 LAYERS = (
-    ("diagnostics", "globs"),
+    ("diagnostics", "files", "globs"),
     ("config", "config_file", "config_options"),
     ("source", "torch_api", "stubs"),
     ("flow",),

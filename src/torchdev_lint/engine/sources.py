@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from torchdev_lint.engine.check import unify_newlines
 from torchdev_lint.engine.parsing import ParseError, parse_module
+from torchdev_lint.files import read_bytes
 from torchdev_lint.source.document import Document, SourceError
-from torchdev_lint.source.reading import read_bytes
 
 if TYPE_CHECKING:
     import libcst as cst

@@ -16,9 +16,10 @@ from torchdev_lint.explain.matching import Match, explaining
 from torchdev_lint.explain.outline import Outline
 from torchdev_lint.explain.places import Finder, Place, in_library
 from torchdev_lint.explain.tracebacks import Frame, PastedError, choose, parse
+from torchdev_lint.files import read_bytes
 from torchdev_lint.source.document import Document, SourceError
 from torchdev_lint.source.notebook import Notebook
-from torchdev_lint.source.reading import read_bytes, read_source
+from torchdev_lint.source.reading import read_source
 
 MAX_FILES = 8
 """How many files of a traceback are checked, from the innermost frame outwards."""

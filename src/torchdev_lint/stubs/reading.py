@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-from torchdev_lint.source.reading import read_bytes
+from torchdev_lint.files import read_bytes
 from torchdev_lint.stubs.facts import ANY_ARGUMENT, KINDS, RETURNS, Fact, Library
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from torchdev_lint.source.reading import read_bytes
+from torchdev_lint.files import read_bytes
 
 
 def test_a_file(tmp_path: Path) -> None:

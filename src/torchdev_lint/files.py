@@ -1,0 +1,22 @@
+"""Reading files: only what has an end."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+
+def read_bytes(path: str) -> bytes:
+    """The content of a regular file. Raises `OSError`, with a `strerror` that can be shown.
+
+    A pipe or a device may have no end, or keep its reader waiting for ever: neither is opened in earnest.
+    """
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with open(descriptor, "rb") as file:
+        mode = os.fstat(descriptor).st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+        if not stat.S_ISREG(mode):
+            raise OSError(errno.EINVAL, "not a regular file", path)
+        return file.read()
