@@ -13,10 +13,11 @@ from torchdev_lint.engine.findings import findings
 from torchdev_lint.engine.parsing import judge_of
 from torchdev_lint.engine.prefilter import may_matter
 from torchdev_lint.engine.sources import DiskSources
+from torchdev_lint.files import read_bytes
 from torchdev_lint.fixes.fixpoint import Fixed, fix_text
 from torchdev_lint.fixes.writer import WriteError, replace_content
 from torchdev_lint.source.document import Document, SourceError
-from torchdev_lint.source.reading import NOTEBOOK_SUFFIX, read_bytes, read_source
+from torchdev_lint.source.reading import NOTEBOOK_SUFFIX, read_source
 from torchdev_lint.source.suppression import Suppressions
 
 if TYPE_CHECKING:

@@ -11,10 +11,11 @@ from functools import cached_property
 
 from torchdev_lint.explain.outline import Outline, Statement
 from torchdev_lint.explain.tracebacks import Frame
+from torchdev_lint.files import read_bytes
 from torchdev_lint.source.document import Document, SourceError
 from torchdev_lint.source.lines import LineIndex
 from torchdev_lint.source.notebook import Notebook
-from torchdev_lint.source.reading import NOTEBOOK_SUFFIX, read_bytes, read_source
+from torchdev_lint.source.reading import NOTEBOOK_SUFFIX, read_source
 
 _LIBRARY = re.compile(
     r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python3(?:\.\d+)?[/\\]|^<|[/\\]importlib[/\\]"

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from torchdev_lint.diagnostics import Diagnostic, Edit, Range
+from torchdev_lint.files import read_bytes
 from torchdev_lint.fixes.edits import EditError, apply_edits
 from torchdev_lint.source.document import SourceError
 from torchdev_lint.source.lines import LineIndex
-from torchdev_lint.source.reading import NOTEBOOK_SUFFIX, read_bytes, read_source
+from torchdev_lint.source.reading import NOTEBOOK_SUFFIX, read_source
 
 if TYPE_CHECKING:
     from torchdev_lint.source.notebook import Notebook
