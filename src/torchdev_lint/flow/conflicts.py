@@ -29,7 +29,7 @@ from torchdev_lint.flow.lattice import (
     conflict,
     describe,
 )
-from torchdev_lint.flow.operands import Operand, place_of
+from torchdev_lint.flow.operands import Operand, dotted, place_of
 from torchdev_lint.flow.publication import (
     publish_mixed,
     publish_model_call,
@@ -37,6 +37,22 @@ from torchdev_lint.flow.publication import (
     publish_unregistered,
 )
 from torchdev_lint.flow.values import Object, Tensor
+
+
+def _moves_with_module(frame: Frame, operand: Operand) -> bool:
+    """Whether a tensor is a parameter, or registered in the module whose method this is."""
+    if isinstance(operand.value, Tensor) and operand.value.parameter:
+        return True
+    function = frame.function
+    owner = None if function is None else function.receiver
+    node = operand.node.value if isinstance(operand.node, cst.Arg) else operand.node
+    path = (dotted(node) or "").split(".")
+    return (
+        isinstance(owner, Object)
+        and len(path) == 2
+        and path[0] == "self"
+        and path[1] in frame.state(owner).registered
+    )
 
 
 def check_operands(
@@ -55,7 +71,7 @@ def check_operands(
     if not isinstance(found.right, Cpu):
         at_fault, beside = reference, other
         found = Conflict(found.level, found.right, found.left)
-    if found.level != Level.CERTAIN and isinstance(at_fault.value, Tensor) and at_fault.value.parameter:
+    if found.level != Level.CERTAIN and _moves_with_module(frame, at_fault):
         return beside.device  # it is where the module is that owns it
     report = report_at(frame, at_fault, found)
     if report is None:

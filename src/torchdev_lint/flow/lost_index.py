@@ -14,6 +14,7 @@ from torchdev_lint.flow import device_values
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.conditions import Atom, Formula
 from torchdev_lint.flow.events import LostIndex
+from torchdev_lint.flow.evidence import TESTING
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import Accelerator, Cpu, Device, Symbol, leaves
 from torchdev_lint.flow.operands import dotted
@@ -369,6 +370,8 @@ def _publish(
     other: str,
     edits: tuple[tuple[cst.CSTNode, str], ...],
 ) -> None:
+    if _is_test(frame) or not TESTING.isdisjoint(frame.analysis.imported):
+        return
     frame.analysis.publish(("lost-index", id(node)), LostIndex(node, form, text, other, edits))
 
 

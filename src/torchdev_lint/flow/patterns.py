@@ -12,7 +12,13 @@ from torchdev_lint.flow import (
 )
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE
-from torchdev_lint.flow.objects import as_tuple, forget_attributes, forget_unmoved, set_attribute
+from torchdev_lint.flow.objects import (
+    as_tuple,
+    forget_attributes,
+    forget_device,
+    forget_unmoved,
+    set_attribute,
+)
 from torchdev_lint.flow.registration import noted
 from torchdev_lint.flow.values import (
     UNKNOWN,
@@ -66,6 +72,9 @@ def _assign_attribute(frame: Frame, receiver: cst.BaseExpression, name: str, val
             forget_unmoved(frame)
             if isinstance(value, Tensor):
                 assign(frame, receiver, replace(holder, device=value.device))
+        case Object(key=("attr", owner, _)) if name == "data" and frame.state(Object(owner)).kind == "module":
+            # `cell.weight_hh.data = other.weight_hh_l0.data`: a parameter of it, whose name is not known
+            forget_device(frame, Object(owner))
         case Tensor() if name == "data" and isinstance(value, Tensor):
             assign(frame, receiver, replace(holder, device=value.device))
         case Tensor(batch=True) | Tensor(mapping=True):

@@ -257,6 +257,51 @@ model(data.x)
                 model.load_state_dict(torch.load(self.path))
         """,
     ),
+    "a cell that is given the parameters of a moved layer": (
+        """
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.rnn = nn.GRU(3, 3)
+            def cell(self):
+                cell = nn.GRUCell(3, 3)
+                cell.weight_hh.data = self.rnn.weight_hh_l0.data
+                return cell
+            def generate(self, x):
+                cell, h = self.cell(), torch.zeros(2, 3)
+                if torch.cuda.is_available():
+                    h = h.cuda()
+                return cell(h)
+        """,
+        """
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.rnn = nn.GRU(3, 3)
+            def cell(self):
+                return nn.GRUCell(3, 3)
+            def generate(self, x):
+                cell, h = self.cell(), torch.zeros(2, 3)
+                if torch.cuda.is_available():
+                    h = h.cuda()
+                return cell(h)
+        """,
+    ),
+    "a test runs on one machine": (
+        """
+        import pytest
+        def test_sample(value: torch.Tensor):
+            assert value.is_cuda
+            if value.is_cuda:
+                value = value + torch.ones(3).cuda()
+        """,
+        """
+        def sample(value: torch.Tensor):
+            if value.is_cuda:
+                value = value + torch.ones(3).cuda()
+            return value
+        """,
+    ),
 }
 
 
