@@ -53,7 +53,7 @@ def main() -> None:
     for epoch in range(2):
         for batch in DataLoader(data, batch_size=4, collate_fn=collate):
             batch = batch.to(device)
-            logits = model(batch.frames, batch.pad_mask)
+            logits = model(batch.frames, batch.pad_mask)  # CALL
             loss = nn.functional.cross_entropy(logits, batch.labels)
             optimizer.zero_grad()
             loss.backward()

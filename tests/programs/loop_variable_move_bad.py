@@ -36,7 +36,7 @@ def main():
             for t in batch:  # CAUSE
                 t = t.to(device)
             q, d, y = batch
-            loss = criterion(model(q, d), y)
+            loss = criterion(model(q, d), y)  # CALL
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()

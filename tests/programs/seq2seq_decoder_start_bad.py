@@ -56,7 +56,7 @@ def train(pair, encoder, decoder, enc_opt, dec_opt, criterion, teacher_forcing=0
     forced = random.random() < teacher_forcing
     loss = 0
     for di in range(dst.size(0)):
-        output, hidden = decoder(decoder_input, hidden)
+        output, hidden = decoder(decoder_input, hidden)  # CALL
         loss += criterion(output, dst[di])
         if forced:
             decoder_input = dst[di]

@@ -61,7 +61,7 @@ for epoch in range(2):
         img0, img1, label = img0.to(device), img1.to(device), label  # CAUSE
         optimizer.zero_grad()
         output1, output2 = net(img0, img1)
-        loss = criterion(output1, output2, label)
+        loss = criterion(output1, output2, label)  # CALL
         loss.backward()
         optimizer.step()
         if i % 4 == 0:

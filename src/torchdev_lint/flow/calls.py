@@ -14,6 +14,7 @@ from torchdev_lint.flow import (
     cures,
     current_device,
     device_objects,
+    hooks,
     host_reads,
     library_calls,
     literals,
@@ -29,7 +30,7 @@ from torchdev_lint.flow import (
     torch_functions,
 )
 from torchdev_lint.flow.callsites import Argument, CallSite
-from torchdev_lint.flow.classes import instantiate
+from torchdev_lint.flow.classes import ClassModel, instantiate
 from torchdev_lint.flow.conditions import negate
 from torchdev_lint.flow.frame import Frame, expression
 from torchdev_lint.flow.functions import call, not_followed
@@ -181,7 +182,13 @@ def _call_partial(
 
 
 def call_object(frame: Frame, thing: Object, site: CallSite) -> Value:
-    """The result of calling an object: a module, a callable instance, or something unknown."""
+    """The result of calling an object: a module, a callable instance, or something unknown; its hooks are run."""
+    result = _call_object(frame, thing, site)
+    hooks.run(frame, thing, result, site, call_value)
+    return result
+
+
+def _call_object(frame: Frame, thing: Object, site: CallSite) -> Value:
     state = frame.state(thing)
     if "forward" in state.attributes and state.kind == "module":
         return call_value(frame, state.attributes["forward"], site)
@@ -260,6 +267,8 @@ def call_attribute(frame: Frame, receiver: Value, name: str, site: CallSite) -> 
     if name in tensor_methods.READING_METHODS:
         host_reads.check_method(frame, receiver, name, site)
     match receiver:
+        case Tensor() if name == "register_hook":
+            return hooks.run_on_tensor(frame, receiver, site, call_value)
         case Tensor():
             return tensors.call_method(frame, receiver, name, site)
         case Object():
@@ -297,6 +306,8 @@ def call_attribute(frame: Frame, receiver: Value, name: str, site: CallSite) -> 
             with frame.assuming(negate(guard)):
                 right = call_attribute(frame, otherwise, name, site)
             return join(guard, left, right)
+        case Class(model=model) if name == "apply" and model.is_autograd_function:
+            return _apply_function(frame, model, site)
         case Api() | Import() | Namespace() | Class() | DeviceValue():
             return call_value(frame, get_attribute(frame, receiver, name, site.node), site)
         case _:
@@ -306,6 +317,18 @@ def call_attribute(frame: Frame, receiver: Value, name: str, site: CallSite) -> 
             if name in module_api.IN_PLACE_MOVES:
                 return modules.transfer(frame, frame.result_of(site.node), name, site)
             return not_followed(frame, site)
+
+
+def _apply_function(frame: Frame, model: ClassModel, site: CallSite) -> Value:
+    """`MyFunction.apply(x, ...)`: its `forward`, given a context unless there is a `setup_context`."""
+    forward = model.find("forward")
+    if forward is None:
+        return not_followed(frame, site)
+    arguments = site.arguments
+    if model.find("setup_context") is None:
+        context = Argument(Object(("context", id(site.node), frame.uid)), cst.Arg(cst.Name("ctx")))
+        arguments = (context, *arguments)
+    return call(frame, model.function(forward, "forward", None), replace(site, arguments=arguments))
 
 
 def _checked(site: CallSite) -> CallSite:

@@ -137,6 +137,11 @@ class ClassModel:
             isinstance(base, Api) and base.path in ("typing.NamedTuple", "NamedTuple") for base in self.bases
         ) or any(base.is_tuple for base in self.bases_in_file())
 
+    @property
+    def is_autograd_function(self) -> bool:
+        """Whether the class is a `torch.autograd.Function`, which is called by `apply`."""
+        return "torch.autograd.Function" in self.imported_bases()
+
     def find(self, name: str) -> cst.FunctionDef | None:
         """The method of this name, here or in a base class of the file."""
         if name in self.methods:

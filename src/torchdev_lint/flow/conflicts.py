@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import libcst as cst
 
+from torchdev_lint.flow import registration
 from torchdev_lint.flow.attribution import (
     Report,
     called,
@@ -73,6 +74,8 @@ def check_operands(
         found = Conflict(found.level, found.right, found.left)
     if found.level != Level.CERTAIN and _moves_with_module(frame, at_fault):
         return beside.device  # it is where the module is that owns it
+    if registration.is_late(frame, found.right):
+        return beside.device
     report = report_at(frame, at_fault, found)
     if report is None:
         return beside.device

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import libcst as cst
 
@@ -20,9 +19,6 @@ from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import Api, Class, Function
 from torchdev_lint.torch_api import factories, functions, modules, operators
 from torchdev_lint.torch_api.tensor_surface import TENSOR_NAMES
-
-if TYPE_CHECKING:
-    from torchdev_lint.flow.classes import ClassModel
 
 _HOST_FUNCTION = re.compile(
     r"(?i)(?:^|_)(?:collate\w*|transforms?|augment\w*|preprocess\w*|convert\w*|plot\w*|draw\w*|show|visuali[sz]e\w*|imshow|save\w*|"
@@ -142,7 +138,7 @@ def tensor_parameters(frame: Frame, function: Function) -> dict[str, Evidence]:
         if (
             index == 0
             and function.owner is not None
-            and ("staticmethod" not in function.decorators or _is_autograd_function(function.owner))
+            and ("staticmethod" not in function.decorators or function.owner.is_autograd_function)
         ):
             continue  # `self`; in an autograd function the context
         optional = isinstance(parameter.default, cst.Name) and parameter.default.value == "None"
@@ -171,10 +167,6 @@ def tensor_parameters(frame: Frame, function: Function) -> dict[str, Evidence]:
         for name in _evidenced(frame, function, candidates):
             found[name] = Evidence(candidates[name][0])
     return found
-
-
-def _is_autograd_function(owner: ClassModel) -> bool:
-    return "torch.autograd.Function" in owner.imported_bases()
 
 
 def is_number_parameter(frame: Frame, key: Key) -> bool:

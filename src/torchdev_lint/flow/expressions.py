@@ -294,6 +294,9 @@ def visit_Subscript(frame: Frame, node: cst.Subscript) -> Value:
             bounds = [None if part is None else frame.evaluate(part) for part in parts]
             if isinstance(value, (Items, Many)) and len(node.slice) == 1:
                 return containers.sliced(value, bounds)
+            fields = as_tuple(frame, value) if isinstance(value, Object) else None
+            if fields is not None and len(node.slice) == 1:
+                return containers.sliced(fields, bounds)
             if isinstance(value, Object) and len(node.slice) == 1:
                 return module_containers.sliced(frame, value, bounds)
             keys.append(UNKNOWN)

@@ -10,6 +10,7 @@ from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.cures import Callee
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import (
+    Accelerator,
     Anywhere,
     Conflict,
     Cpu,
@@ -40,11 +41,14 @@ def check_model_call(frame: Frame, site: CallSite, callee: Callee) -> None:
             if found is not None and found.level != Level.NO:
                 _input_elsewhere(frame, site, callee, operand, found)
         return
-    for operand in inputs:
-        for other in inputs:
+    for index, operand in enumerate(inputs):
+        for position, other in enumerate(inputs):
             found = conflict(other.device, operand.device, frame.env.path)
-            # of two inputs, the one left on the CPU is at fault
-            if found is None or found.level == Level.NO or not isinstance(found.right, Cpu):
+            if found is None or found.level == Level.NO:
+                continue
+            # of two inputs, the one left on the CPU is at fault; of two on accelerators, the later one (the target)
+            two_accelerators = isinstance(found.left, Accelerator) and isinstance(found.right, Accelerator)
+            if not isinstance(found.right, Cpu) and not (two_accelerators and position < index):
                 continue
             report = report_at(frame, operand, found)
             if report is not None and not publish_unregistered(frame, site.node, found, other):

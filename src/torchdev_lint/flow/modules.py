@@ -9,6 +9,7 @@ import libcst as cst
 from torchdev_lint.flow import (
     device_values,
     discarded_transfers,
+    hooks,
     library_facts,
     module_containers,
     optimizers,
@@ -208,6 +209,8 @@ def call_module_method(frame: Frame, thing: Object, name: str, site: CallSite) -
             return UNKNOWN
         case "get_parameter" | "get_buffer":
             return Tensor(state.device)
+        case _ if name in hooks.REGISTERS:
+            return hooks.register(frame, thing, name, site)
         case "register_forward_pre_hook":
             # the hook may bring the inputs to the module
             frame.set_state(thing, replace(state, moves_inputs=True))

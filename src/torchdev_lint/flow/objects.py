@@ -68,6 +68,8 @@ def get_attribute(frame: Frame, receiver: Value, name: str, node: cst.CSTNode) -
         case Object():
             return _object_attribute(frame, receiver, name)
         case Class(model=model):
+            if name == "apply" and model.is_autograd_function:
+                return Method(receiver, name)
             found = model.find(name)
             if found is not None:
                 function = model.function(found, name, None)

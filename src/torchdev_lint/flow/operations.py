@@ -13,7 +13,9 @@ from torchdev_lint.flow.lattice import (
     Anywhere,
     Cpu,
     Device,
+    Level,
     UnknownDevice,
+    conflict,
     leaves,
 )
 from torchdev_lint.flow.operands import Given, Operand
@@ -68,6 +70,12 @@ def combine(
     mended: Device | None = None
     for entry in strict[1:]:
         mended = conflicts.check_operands(frame, node, operation, strict[0][2], entry[2]) or mended
+    for entry in [one for one in found if one not in strict]:
+        # an accelerator's meets one that certainly has dimensions and is on the CPU
+        for left_behind in strict:
+            met = conflict(entry[0], left_behind[0], frame.env.path)
+            if met is not None and met.level != Level.NO and isinstance(met.right, Cpu):
+                mended = conflicts.check_operands(frame, node, operation, entry[2], left_behind[2]) or mended
     scalars = [entry[1] for entry in found]
     scalar = all(scalars) if None not in scalars and len(found) == len(operands) else None
     if mended is not None:

@@ -7,6 +7,7 @@ the device, so that whoever finds the thing at fault later knows where it was pu
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import libcst as cst
@@ -21,6 +22,7 @@ from torchdev_lint.flow.lattice import (
     Leaf,
     Level,
     Origin,
+    UnknownDevice,
     conflict,
     describe,
     leaves,
@@ -55,8 +57,7 @@ def noted(frame: Frame, holder: Value, name: str, value: Value) -> Value:
             and state.kind == "module"
             and not state.moved
         ):
-            origin = Origin(frame.assigning, LATE, frame.uid)
-            frame.set_state(value, replace(state, device=with_origin(state.device, origin, wrap=True)))
+            _mark_late(frame, value, Origin(frame.assigning, LATE, frame.uid))
         return value
     if not _initialising(frame) and frame.assigning is not None:
         if _made_here(frame, value):
@@ -64,6 +65,42 @@ def noted(frame: Frame, holder: Value, name: str, value: Value) -> Value:
         site = AttributeSite(frame.assigning, name, frame.uid, late=True)
         frame.analysis.attribute_sites[("late", (id(frame.assigning),)), name] = site
     return _mark(frame, value, Origin(site.node, ATTRIBUTE, frame.uid), inside=False)
+
+
+def _mark_late(frame: Frame, thing: Object, origin: Origin) -> None:
+    """Note that a module, with those of its parts that were not moved by themselves, was attached too late."""
+    state = frame.state(thing)
+    attributes = dict(state.attributes)
+    frame.set_state(thing, replace(state, device=with_origin(state.device, origin, wrap=True)))
+    for name in state.registered:
+        held = attributes.get(name)
+        if isinstance(held, Tensor):
+            attributes[name] = replace(held, device=with_origin(held.device, origin, wrap=True))
+        elif (
+            isinstance(held, Object)
+            and not frame.state(held).moved
+            and not _is_late(frame.state(held).device)
+        ):
+            _mark_late(frame, held, origin)
+    frame.set_state(thing, replace(frame.state(thing), attributes=attributes))
+
+
+def _is_late(device: Device) -> bool:
+    return any(leaf.origin is not None and leaf.origin.what == LATE for leaf in leaves(device))
+
+
+def _places(frame: Frame, thing: Object) -> Iterator[Device]:
+    """Where a module is; where its parts and tensors are, if they are not all in one place."""
+    state = frame.state(thing)
+    yield state.device
+    if not any(isinstance(leaf, UnknownDevice) for leaf in leaves(state.device)):
+        return
+    for name in sorted(state.registered):
+        held = state.attributes.get(name)
+        if isinstance(held, Tensor):
+            yield held.device
+        elif isinstance(held, Object) and _is_late(frame.state(held).device):
+            yield from _places(frame, held)
 
 
 def _made_here(frame: Frame, value: Value) -> bool:
@@ -191,15 +228,17 @@ def check_late(frame: Frame, thing: Object, node: cst.CSTNode, target: str | Non
         held = state.attributes.get(name)
         if not isinstance(held, Object):
             continue
-        device = frame.state(held).device
-        late = next(
-            (leaf.origin for leaf in leaves(device) if leaf.origin is not None and leaf.origin.what == LATE),
-            None,
-        )
-        if late is None or all(isinstance(leaf, Anywhere) for leaf in leaves(device)):
-            continue
-        found = conflict(state.device, device, frame.env.path)
-        if found is None or found.level != Level.CERTAIN:
+        found, late = None, None
+        for device in _places(frame, held):
+            late = next(
+                (leaf.origin for leaf in leaves(device) if leaf.origin and leaf.origin.what == LATE), None
+            )
+            if late is None or all(isinstance(leaf, Anywhere) for leaf in leaves(device)):
+                continue
+            found = conflict(state.device, device, frame.env.path)
+            if found is not None and found.level == Level.CERTAIN:
+                break
+        if found is None or late is None or found.level != Level.CERTAIN:
             continue
         behind = True
         frame.analysis.publish(

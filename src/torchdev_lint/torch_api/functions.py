@@ -11,5 +11,7 @@ FOLLOWS_ARGUMENT = {
     "torch.nn.utils.get_total_norm": (0, "tensors", "scalar"),
     "torch.nn.utils.clip_grad.clip_grad_norm_": (0, "parameters", "scalar"),
     "torch.autograd.grad": (1, "inputs", "tuple"),
+    "torch.nn.utils.rnn.pad_sequence": (0, "sequences", "tensor"),
+    "torch.nn.utils.rnn.unpad_sequence": (0, "padded_sequences", "tuple"),
 }
 """Functions whose result is where an argument (or what it contains) is: its position and name, and what comes back."""
