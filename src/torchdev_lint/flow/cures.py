@@ -50,11 +50,29 @@ def target_expression(
         return name
     if other is not None:
         text = tensor_named_in(frame, other.node, other.device)
-        return None if text is None else f"{text}.device"
+        return _module_called_in(frame, other) if text is None else f"{text}.device"
     if callee is None or callee.is_loss or callee.thing is None:
         return None
     module = name_of_object(frame, callee.thing)
     return None if module is None else f"next({module}.parameters()).device"
+
+
+def _module_called_in(frame: Frame, other: Operand) -> str | None:
+    """The device of the parameters of a module that is called in the expression of an operand and is where the operand is."""
+    for part in walk(
+        other.node, below=(cst.Lambda, cst.GeneratorExp, cst.ListComp, cst.SetComp, cst.DictComp)
+    ):
+        text = dotted(part.func) if isinstance(part, cst.Call) else None
+        if text is None:
+            continue
+        value = frame.lookup(text.partition(".")[0])
+        for name in text.split(".")[1:]:
+            value = frame.state(value).attributes.get(name, UNKNOWN) if isinstance(value, Object) else UNKNOWN
+        if not isinstance(value, Object) or frame.state(value).kind != "module":
+            continue
+        if device_values.same_device(frame.state(value).device, other.device):
+            return f"next({text}.parameters()).device"
+    return None
 
 
 def name_of_object(frame: Frame, thing: Object) -> str | None:

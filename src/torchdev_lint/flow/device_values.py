@@ -28,6 +28,7 @@ from torchdev_lint.flow.values import (
     DeviceValue,
     Dtype,
     Either,
+    Entries,
     Literal,
     Object,
     Tensor,
@@ -181,12 +182,33 @@ def device_names(frame: Frame, *, local: bool = False) -> Iterator[tuple[str, De
                         isinstance(held, (Object, Literal, Either)) and api.DEVICE_NAME.search(attribute)
                     ):
                         yield f"{name}.{attribute}", as_device(held)
+                    else:
+                        yield from _held_devices(frame, f"{name}.{attribute}", held)
+            case Entries():
+                yield from _held_devices(frame, name, value)
             case Class(model=model):
                 for attribute, held in model.attributes.items():
                     if isinstance(held, (DeviceValue, Literal, Either)) and api.DEVICE_NAME.search(attribute):
                         yield f"{name}.{attribute}", as_device(held)
             case _:
                 pass
+
+
+def _held_devices(frame: Frame, name: str, holder: Value) -> Iterator[tuple[str, Device]]:
+    """`config["device"]`, `self.config["device"]` and `self.config.device`: the devices of a dict or an instance."""
+    match holder:
+        case Entries(entries=entries):
+            for key, held in entries:
+                if isinstance(key, str) and api.DEVICE_NAME.search(key):
+                    yield f'{name}["{key}"]', as_device(held)
+        case Object() if frame.state(holder).kind == "instance":
+            for attribute, held in frame.state(holder).attributes.items():
+                if isinstance(held, DeviceValue) or (
+                    isinstance(held, (Literal, Either)) and api.DEVICE_NAME.search(attribute)
+                ):
+                    yield f"{name}.{attribute}", as_device(held)
+        case _:
+            pass
 
 
 def name_of_device(frame: Frame, device: Device, *, local: bool = False) -> str | None:

@@ -7,6 +7,7 @@ Handlers for expressions and statements are free functions, registered by node c
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -468,7 +469,7 @@ class Frame:
         """Whether the name that `text` begins with already held its present value when `origin` happened here."""
         if origin.frame != self.uid:
             return False
-        name = text.partition(".")[0]
+        name = re.split(r"[.\[]", text, maxsplit=1)[0]
         if name in self.env.names:
             # the budget counts down
             return self.bound.get(name, self.entered) > origin.step > 0

@@ -6,7 +6,6 @@ what names for devices there were is written down where a module is built, and w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,8 +15,7 @@ from torchdev_lint.flow import device_values
 from torchdev_lint.flow.conditions import Key
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import Accelerator, Cpu, Device, Leaf, Origin, Symbol, leaves
-from torchdev_lint.flow.values import DeviceValue, Entries, Object, Value
-from torchdev_lint.torch_api.devices import DEVICE_NAME
+from torchdev_lint.flow.values import DeviceValue, Object, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +29,7 @@ class Spot:
 
 def _spot(frame: Frame, node: cst.BaseExpression) -> Spot:
     things = tuple((name, value.key) for name, value in frame.visible_names() if isinstance(value, Object))
-    return Spot(node, (*device_values.device_names(frame), *_entries(frame)), things)
-
-
-def _entries(frame: Frame) -> Iterator[tuple[str, Device]]:
-    """`config["device"]` and its like."""
-    for name, value in frame.visible_names():
-        for key, held in value.entries if isinstance(value, Entries) else ():
-            if isinstance(key, str) and DEVICE_NAME.search(key):
-                yield f'{name}["{key}"]', device_values.as_device(held)
+    return Spot(node, tuple(device_values.device_names(frame)), things)
 
 
 def _inside_module(frame: Frame) -> bool:
