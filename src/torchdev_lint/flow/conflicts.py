@@ -79,6 +79,8 @@ def check_operands(
     report = report_at(frame, at_fault, found)
     if report is None:
         return beside.device
+    if registration.publish_kept_module(frame, node, found):
+        return beside.device
     if publish_unmoved(frame, node, report, found, beside):
         return beside.device
     if publish_unregistered(frame, node, found, beside):
@@ -112,6 +114,8 @@ def check_index(frame: Frame, node: cst.CSTNode, table: Operand, key: Operand) -
         leaf.origin is not None and is_consequence(frame, leaf.origin.root())
         for leaf in (found.left, found.right)
     ):
+        return True
+    if registration.publish_kept_module(frame, node, found):
         return True
     itself = Report(place_of(frame, table.node, table.value), frame, table.device)
     if publish_unmoved(frame, node, itself, found, key):

@@ -17,7 +17,7 @@ from torchdev_lint.flow import (
     tensor_values,
     transfers,
 )
-from torchdev_lint.flow.callsites import CallSite, name_given
+from torchdev_lint.flow.callsites import Argument, CallSite, name_given
 from torchdev_lint.flow.cures import Callee, target_expression
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.iteration import ANY
@@ -65,7 +65,7 @@ def construct(frame: Frame, path: str, site: CallSite) -> Value:
     device: Device = frame.default_device()
     if argument is not None and argument.value != NONE:
         device = device_values.as_device(argument.value)
-    elif site.has_unknown_star():
+    elif site.has_unknown_star() and not all(_is_shape(a) for a in site.arguments if a.star):
         device = UNKNOWN_DEVICE
     state = State("module", device_values.built_on(frame, device, site.node), path)
     if path in api.LOSSES:
@@ -77,6 +77,18 @@ def construct(frame: Frame, path: str, site: CallSite) -> Value:
         placements.built_with(frame, whole, site.node)
         return whole
     return frame.fresh(site.node, state, text)
+
+
+def _is_shape(argument: Argument) -> bool:
+    """`nn.Embedding(*matrix.shape)`: numbers."""
+    match argument.node.value:
+        case (
+            cst.Attribute(attr=cst.Name(value="shape"))
+            | cst.Call(func=cst.Attribute(attr=cst.Name(value="size")))
+        ):
+            return True
+        case _:
+            return False
 
 
 def _loss_device(frame: Frame, site: CallSite) -> Device:

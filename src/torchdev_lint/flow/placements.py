@@ -14,7 +14,7 @@ import libcst as cst
 from torchdev_lint.flow import device_values
 from torchdev_lint.flow.conditions import Key
 from torchdev_lint.flow.frame import Frame
-from torchdev_lint.flow.lattice import Accelerator, Cpu, Device, Leaf, Origin, Symbol, leaves
+from torchdev_lint.flow.lattice import Accelerator, Cpu, Device, Leaf, Origin, Symbol, device_atoms, leaves
 from torchdev_lint.flow.values import DeviceValue, Object, Value
 
 
@@ -103,7 +103,23 @@ def spot_of(
     if known and isinstance(wanted, Accelerator):
         index = "" if wanted.index is None else f":{wanted.index}"
         return known[0].node, f'"{wanted.type}{index}"'
+    torch = device_values.torch_name(frame)
+    if (
+        known
+        and isinstance(leaf, Accelerator)
+        and leaf.type == "cuda"
+        and torch is not None
+        and _asks(wanted)
+    ):
+        # what it meets is there if there is one
+        index = "" if leaf.index is None else f":{leaf.index}"
+        return known[0].node, f'"cuda{index}" if {torch}.cuda.is_available() else "cpu"'
     return None
+
+
+def _asks(wanted: Device) -> bool:
+    """Whether it depends on nothing else than the presence of CUDA where something is."""
+    return {(atom.kind, atom.key) for atom in device_atoms(wanted)} == {("available", ("cuda",))}
 
 
 def _exactly(spot: Spot, wanted: Device, leaf: Leaf) -> str | None:

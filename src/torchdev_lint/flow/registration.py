@@ -32,6 +32,7 @@ from torchdev_lint.flow.values import Api, Either, Entries, Items, Many, Object,
 
 ATTRIBUTE = "attribute"
 LATE = "late"
+_HOLDS_MODULES = "holds modules"
 
 
 def noted(frame: Frame, holder: Value, name: str, value: Value) -> Value:
@@ -139,11 +140,25 @@ def _mark(frame: Frame, value: Value, origin: Origin, *, inside: bool) -> Value:
                 _mark(frame, otherwise, origin, inside=inside),
             )
         case Object() if inside and frame.state(value).kind == "module":
-            state = frame.state(value)
-            frame.set_state(value, replace(state, device=_noted_once(state.device, origin)))
+            frame.analysis.notes[_HOLDS_MODULES, id(origin.node)] = True
+            _mark_module(frame, value, origin)
             return value
         case _:
             return value
+
+
+def _mark_module(frame: Frame, thing: Object, origin: Origin) -> None:
+    """Note it of a module in a plain container, and of what is registered in it: all of that stays behind."""
+    state = frame.state(thing)
+    attributes = dict(state.attributes)
+    frame.set_state(thing, replace(state, device=_noted_once(state.device, origin)))
+    for name in state.registered:
+        held = attributes.get(name)
+        if isinstance(held, Tensor):
+            attributes[name] = replace(held, device=_noted_once(held.device, origin))
+        elif isinstance(held, Object) and frame.state(held).kind == "module" and not frame.state(held).moved:
+            _mark_module(frame, held, origin)
+    frame.set_state(thing, replace(frame.state(thing), attributes=attributes))
 
 
 def _noted_once(device: Device, origin: Origin) -> Device:
@@ -160,6 +175,15 @@ def attribute_site(frame: Frame, leaf: Leaf) -> AttributeSite | None:
             return next((site for site in sites if site.node is origin.node), None)
         origin = origin.inner
     return None
+
+
+def publish_kept_module(frame: Frame, node: cst.CSTNode, found: Conflict) -> bool:
+    """Whether the tensor at fault is a parameter of a module in a plain container; then that container is published."""
+    site = attribute_site(frame, found.right)
+    if site is None or (_HOLDS_MODULES, id(site.node)) not in frame.analysis.notes:
+        return False
+    publish_module(frame, node, site, found, describe(found.left))
+    return True
 
 
 def publish_tensor(
