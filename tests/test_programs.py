@@ -15,6 +15,7 @@ import pytest
 
 from torchdev_lint.config import Config
 from torchdev_lint.engine.check import check_source
+from torchdev_lint.rules.registry import all_rules
 
 PROGRAMS = Path(__file__).parent / "programs"
 BAD = sorted(PROGRAMS.glob("*_bad.py"))
@@ -24,10 +25,19 @@ MISSED: dict[str, str] = {
     "gpu_index_truth_bad": "the truth of a device index (TDV012)",
     "moved_in_one_branch_bad": "a module returned from two branches, moved in one",
     "multilabel_pos_weight_bad": "the length of a dataset minus a tensor, kept as `pos_weight` of a loss",
+    "pinn_collocation_class_bad": "`torch.tensor` of a NumPy array that is an argument: it may be 0-dimensional",
     "ppo_rollout_bad": "a value chosen by the loop's index",
+    "resume_checkpoint_optimizer_bad": 'a tensor read from a checkpoint with `map_location="cpu"`: it may be a number',
     "resume_ema_bad": 'tensors read from a checkpoint with `map_location="cpu"`',
 }
 """Programs that are not found yet, and why. Whoever makes one found takes it out."""
+
+FLAGGED: dict[str, str] = {
+    "yolo_build_targets_good": "TDV016",
+}
+"""Programs that are right on one GPU, and the rule that finds what fails on the second."""
+
+DEFAULT_RULES = Config(off_by_default=frozenset(rule.code for rule in all_rules() if not rule.default))
 
 _MARK = re.compile(r"#.*\b(CAUSE|FAIL|CALL)\b")
 
@@ -56,13 +66,13 @@ def _code(line: str) -> str:
 
 def findings(path: Path) -> list[tuple[range, str]]:
     """The rows of each finding of the default rules, and what it says."""
-    found = check_source(path.read_text(encoding="utf-8"), str(path), Config())
+    found = check_source(path.read_text(encoding="utf-8"), str(path), DEFAULT_RULES)
     return [(range(one.range.start.row, one.range.end.row + 1), f"{one.code} {one.message}") for one in found]
 
 
 def test_there_are_as_many_as_promised() -> None:
-    assert len(BAD) >= 60
-    assert len([path for path in RIGHT if path.name.startswith("lookalike_")]) >= 50
+    assert len(BAD) >= 120
+    assert len([path for path in RIGHT if path.name.startswith("lookalike_")]) >= 80
 
 
 @pytest.mark.parametrize("path", BAD, ids=lambda path: path.stem)
@@ -80,4 +90,10 @@ def test_a_bad_program_is_found(path: Path) -> None:
 
 @pytest.mark.parametrize("path", RIGHT, ids=lambda path: path.stem)
 def test_a_right_program_is_silent(path: Path) -> None:
-    assert [(span.start, text) for span, text in findings(path)] == []
+    allowed = FLAGGED.get(path.stem)
+    found = findings(path)
+    if allowed is not None:
+        assert found
+        assert all(text.startswith(allowed) for _, text in found)
+    else:
+        assert [(span.start, text) for span, text in found] == []
