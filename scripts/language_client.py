@@ -67,7 +67,7 @@ class Editor(LanguageClient):
         self.messages: list[str] = []
         self.registered: list[str] = []
         self.refreshed = 0
-        self.settings: dict[str, Any] = {}
+        self.settings: dict[str, Any] | None = {}
         """What it answers when it is asked for the user's settings."""
         self.about = types.InitializeResult(types.ServerCapabilities())
 

@@ -218,6 +218,49 @@ async def test_a_changed_configuration_file_is_read_again_and_its_mistakes_are_s
 
 
 @session
+async def test_what_the_client_said_when_it_began_holds_while_it_has_nothing_else_to_say(root: Path) -> None:
+    options = {"torchdev-lint": {"ignore": ["TDV001"]}}
+    async with started(root) as editor:
+        editor.settings = None
+        await begin(editor, ABLE, options)
+        uri = editor.open("a.py", PROGRAM)
+        assert await editor.diagnostics(uri) == []
+        editor.workspace_did_change_configuration(types.DidChangeConfigurationParams(None))
+        editor.change(uri, 2, types.TextDocumentContentChangeWholeDocument(f"{PROGRAM}\n"))
+        assert await editor.diagnostics(uri, 2) == []
+        await end(editor)
+
+
+@session
+async def test_files_that_change_on_disk_are_read_again_unless_they_are_open(root: Path) -> None:
+    (root / "pyproject.toml").write_text("")
+    parts = root / "parts.py"
+    program = PROGRAM.replace("x = torch.zeros(3, 2)", "x = ids()").replace(
+        "from torch import nn", "from torch import nn\nfrom parts import ids"
+    )
+
+    def write(place: str, kind: types.FileChangeType) -> None:
+        parts.write_text(f"import torch\n\n\ndef ids():\n    return torch.zeros(3, 2, device='{place}')\n")
+        event = types.FileEvent(parts.as_uri(), kind)
+        editor.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([event]))
+
+    async with serving(root) as editor:
+        uri = editor.open("a.py", program)
+        assert await editor.diagnostics(uri) == []
+        write("cpu", types.FileChangeType.Created)
+        await until(lambda: bool(editor.published[-1].diagnostics))
+        write("cuda", types.FileChangeType.Changed)
+        await until(lambda: not editor.published[-1].diagnostics)
+        opened = editor.open("parts.py", parts.read_text())
+        await editor.diagnostics(opened)
+        count = len(editor.published)
+        write("cpu", types.FileChangeType.Changed)
+        await asyncio.sleep(2)
+        assert len(editor.published) <= count + 1
+        assert not any(one.diagnostics for one in editor.published[count:])
+
+
+@session
 async def test_excluded_files_are_left_alone(root: Path) -> None:
     (root / "pyproject.toml").write_text("[tool.torchdev-lint]\nextend-exclude = ['old']\n")
     (root / "old").mkdir()

@@ -32,6 +32,10 @@ MAX_DEPTH = 3
 """Containers are searched this deep for what has a device."""
 
 
+_SHOWN = frozenset({cst.Name, cst.Attribute, cst.Call})
+_MAY_HAVE_DEVICE = frozenset({Tensor, DeviceValue, Generator, Object, Items, Many, Entries, Either})
+
+
 class InterruptedReadingError(Exception):
     """Nobody wants to know any more."""
 
@@ -76,8 +80,10 @@ class Observer:
 
     def evaluated(self, frame: Frame, node: cst.CSTNode, value: Value) -> None:
         """An expression was evaluated."""
-        if isinstance(node, (cst.Name, cst.Attribute, cst.Call)) and not frame.source.foreign:
-            self._note(self.evaluations, frame, node, value)
+        kind = type(node)
+        if kind in _SHOWN:
+            if type(value) in _MAY_HAVE_DEVICE and not frame.source.foreign:
+                self._note(self.evaluations, frame, node, value)
         elif isinstance(node, cst.BaseComp):
             self._forget_targets(node)
 
@@ -91,17 +97,19 @@ class Observer:
     ) -> None:
         env, key, ran = frame.env, id(node), frame.analysis.at_top
         # Most visits find what the last one found.
-        now = (value, env.state(value) if isinstance(value, Object) else None, ran)
+        state = env.found(value.key) if isinstance(value, Object) else None
         before = self._latest.get(key)
-        if before is not None and before[0] is now[0] and before[1] is now[1] and before[2] == ran:
+        if before is not None and before[0] is value and before[1] is state and before[2] == ran:
             return
-        self._latest[key] = now
-        seen = table.setdefault(key, [])
-        if len(seen) >= MAX_SEEN:
-            return
-        self.module = frame.analysis.module
+        self._latest[key] = (value, state, ran)
         self.nodes[key] = node
+        self.module = frame.analysis.module
+        seen = table.setdefault(key, [])
         device = device_of(env, value)
+        if len(seen) >= MAX_SEEN or any(
+            one.ran == ran and one.device is not None and one.device == device for one in seen
+        ):
+            return
         if not has_device(env, value):
             made = Observation("", None, ran)
         else:
@@ -129,8 +137,8 @@ def device_of(env: Environment, value: Value) -> Device | None:
         case Tensor(device=device):
             return device
         case Object():
-            state = env.state(value)
-            return state.device if state.kind == "module" or state.moved else None
+            state = env.found(value.key)
+            return state.device if state is not None and (state.kind == "module" or state.moved) else None
         case Either(guard=_, then=then, otherwise=otherwise):
             left, right = device_of(env, then), device_of(env, otherwise)
             return left if left == right else None
@@ -146,8 +154,8 @@ def has_device(env: Environment, value: Value, depth: int = 0) -> bool:
         case Tensor() | DeviceValue() | Generator():
             return True
         case Object():
-            state = env.state(value)
-            return state.kind in ("module", "loader") or state.moved
+            state = env.found(value.key)
+            return state is not None and (state.kind in ("module", "loader") or state.moved)
         case Items(items=items):
             return any(has_device(env, item, depth + 1) for item in items)
         case Many(element=element):

@@ -20,6 +20,7 @@ from torchdev_lint.fixes.fixpoint import fix_text
 from torchdev_lint.lsp.preferences import Preferences
 from torchdev_lint.lsp.programs import Program
 from torchdev_lint.source.document import dominant_newline
+from torchdev_lint.stubs.shelf import shelf
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -156,6 +157,7 @@ class Reader:
         preferences = self._preferences
         settings = self._settings
         if settings is None:
+            shelf.cache_clear()  # Stub files are read again, too.
             settings = self._settings = preferences.settings(self.root)
         rules = settings.file_rules(os.path.dirname(path))
         return settings.for_file(path), rules.excludes_within(path)

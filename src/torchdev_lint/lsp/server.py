@@ -23,6 +23,7 @@ from torchdev_lint.lsp.client import Client
 from torchdev_lint.lsp.hints import inlay_hints
 from torchdev_lint.lsp.hover import hover
 from torchdev_lint.lsp.preferences import SECTION, read_preferences
+from torchdev_lint.lsp.programs import path_of
 from torchdev_lint.lsp.session import OutdatedError, Session, root_of
 from torchdev_lint.lsp.view import SOURCE, View
 
@@ -149,7 +150,8 @@ class Server(LanguageServer):
         """Have the client say what the user has set."""
         items = [types.ConfigurationItem(section=SECTION)]
         answer = await self.workspace_configuration_async(types.ConfigurationParams(items))
-        self.configure(answer[0] if answer else None)
+        if answer and answer[0] is not None:  # Else what it said when it began stays.
+            self.configure(answer[0])
 
     async def register(self) -> None:
         """Ask to be told of files that change on disk, and of settings."""
@@ -220,7 +222,7 @@ def did_change(ls: Server, params: types.DidChangeTextDocumentParams) -> None:
 
 def did_save(ls: Server, params: types.DidSaveTextDocumentParams) -> None:
     # Those that import the file have been checked with the text that was open; but it may be new on disk.
-    ls.session.saved(params.text_document.uri)
+    ls.session.saved()
 
 
 def did_close(ls: Server, params: types.DidCloseTextDocumentParams) -> None:
@@ -258,8 +260,10 @@ def did_change_watched_files(ls: Server, params: types.DidChangeWatchedFilesPara
     ls.tell(None)
     if any(change.uri.endswith(".toml") for change in params.changes):
         ls.session.configure(ls.session.preferences)
-    else:
-        ls.session.look_again()
+        return
+    paths = [path_of(change.uri, ls.session.root) for change in params.changes]
+    came_or_went = any(change.type != types.FileChangeType.Changed for change in params.changes)
+    ls.session.changed_on_disk(paths, came_or_went=came_or_went)
 
 
 # -- questions

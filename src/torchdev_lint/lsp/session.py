@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,8 +20,6 @@ from torchdev_lint.lsp.preferences import Preferences
 from torchdev_lint.lsp.programs import Program, path_of, program_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from torchdev_lint.lsp.knowledge import Knowledge
 
 Result = TypeVar("Result")
@@ -82,10 +80,6 @@ class Session:
         """Check everything again: with other preferences, or after a configuration file has changed."""
         self.preferences = preferences
         self._reader.configure(preferences)
-        self.look_again()
-
-    def look_again(self) -> None:
-        """Check everything again: other files may have changed."""
         self._reader.look_again()
         for uri in list(self.documents.owners()):
             self._renew(uri, 0, aware=False)
@@ -101,15 +95,24 @@ class Session:
                 if analysis is not None and path in analysis.reads:
                     self._renew(other, DEPENDENTS_WAIT, aware=False)
 
-    def saved(self, uri: str) -> None:
-        """A file was written: those that look for modules may find a new one."""
+    def saved(self) -> None:
+        """A file was written: those that look for modules may find a new one when they are next checked."""
         self._reader.look_again()
-        path = path_of(uri, self.root)
-        for other in list(self.documents.owners()):
-            job = self._jobs.get(other)
+
+    def changed_on_disk(self, paths: Iterable[str], *, came_or_went: bool) -> None:
+        """Files have changed on disk: check again what reads them, or everything if they are new or gone.
+
+        What is open counts as it is in the editor, whatever is on disk.
+        """
+        changed = set(paths) - set(self.uris())
+        if not changed:
+            return
+        self._reader.look_again()
+        for uri in list(self.documents.owners()):
+            job = self._jobs.get(uri)
             analysis = None if job is None else _result(job.result)
-            if other != uri and (analysis is None or path not in analysis.reads):
-                self._renew(other, DEPENDENTS_WAIT, aware=False)
+            if came_or_went or analysis is None or not changed.isdisjoint(analysis.reads):
+                self._renew(uri, DEPENDENTS_WAIT, aware=False)
 
     def forget(self, uri: str) -> None:
         """A program was closed."""
