@@ -70,10 +70,9 @@ async def measure(command: tuple[str, ...], text: str, root: Path) -> dict[str, 
     taken: dict[str, float] = {}
     before = time.perf_counter()
     async with started(root, *command, stderr=None) as editor:
-        editor.settings = {"delay": 0} if ours else {}
-        await begin(editor, ABLE)
+        editor.settings = None
+        await begin(editor, ABLE, {"delay": 0} if ours else None)
         taken["initialise"] = time.perf_counter() - before
-        await asyncio.sleep(0.2)  # Settings are asked for.
         before = time.perf_counter()
         uri = editor.open("program.py", text)
         await editor.diagnostics(uri)
