@@ -39,7 +39,12 @@ def note(frame: Frame, path: str, site: CallSite) -> None:
     if given is None and forwarding.note_load(frame, site):
         return
     use = _use(frame, site)
-    if _in_a_test(frame) or use.saved_here or not (path in api.ALWAYS_WEIGHTS or use.is_checkpoint()):
+    if (
+        _in_a_test(frame)
+        or _is_sharded(frame)
+        or use.saved_here
+        or not (path in api.ALWAYS_WEIGHTS or use.is_checkpoint())
+    ):
         return
     event = CheckpointLoad(
         node=site.node,
@@ -94,6 +99,11 @@ def _in_a_test(frame: Frame) -> bool:
                 return True
         current = current.caller
     return False
+
+
+def _is_sharded(frame: Frame) -> bool:
+    """Whether the file is about sharded training: its checkpoints are loaded by the processes of machines with accelerators."""
+    return api.SHARDED.search(frame.analysis.module.code) is not None
 
 
 # -- what the program does with what it loads

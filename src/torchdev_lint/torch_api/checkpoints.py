@@ -27,6 +27,9 @@ SAVED_ON_HOST = ("https://download.pytorch.org/", "http://download.pytorch.org/"
 WEIGHTS_URL = re.compile(r"https?://\S+\.(?:pth?|bin|ckpt|tar|zip|model)(?:\W|\Z)")
 """Addresses of files of weights."""
 
+SHARDED = re.compile(r"(?m)^\s*(?:from|import) torch\.distributed\.(?:_?fsdp|checkpoint)\b")
+"""What only the code of sharded training imports."""
+
 CHECKPOINT_NAME = re.compile(
     r"(?i)(?:checkpoint|ckpt|chkpt|check_point|state_?dict|weights?(?:$|[^a-z])|snapshot|pretrain|resume|\.pth|model|"
     r"(?<![a-z])net(?:$|[^a-z])|(?<![a-z])net[gd](?:$|[^a-z])|network|discriminator|encoder|decoder|backbone|policy|actor|critic|"

@@ -287,6 +287,18 @@ model(data.x)
                 return cell(h)
         """,
     ),
+    "shards are loaded where there are accelerators": (
+        """
+        import torch.distributed.checkpoint as dcp
+        def load_model(model, path):
+            model.load_state_dict(torch.load(path))
+        """,
+        """
+        import torch.distributed as dist
+        def load_model(model, path):
+            model.load_state_dict(torch.load(path))
+        """,
+    ),
     "a test runs on one machine": (
         """
         import pytest
