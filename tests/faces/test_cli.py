@@ -1,6 +1,5 @@
 """The command line: what it prints where, what it writes, and its exit codes."""
 
-import builtins
 import io
 import json
 import os
@@ -309,14 +308,14 @@ def test_a_file_that_cannot_be_opened_is_a_finding(
 ) -> None:
     (project / "a.py").write_text(f"{HEAD}SAFE\n")
     (project / "b.py").write_text(f"{HEAD}SAFE\n")
-    real = builtins.open
+    real = os.open
 
     def closed(path: Any, *arguments: Any, **named: Any) -> Any:
         if path == "a.py":
             raise PermissionError(13, "Permission denied")
         return real(path, *arguments, **named)
 
-    monkeypatch.setattr(builtins, "open", closed)
+    monkeypatch.setattr(os, "open", closed)
     outcome = cli("--output-format=concise", "-q", "a.py", "b.py")
     assert outcome.code == 1
     assert outcome.out == (
