@@ -32,6 +32,11 @@ def tensor_device(frame: Frame, value: Value) -> Device | None:
             left, right = tensor_device(frame, then), tensor_device(frame, otherwise)
             if left is None and right is None:
                 return None
+            if left is None or right is None:
+                # a sum that starts from a number is nowhere until a tensor is added
+                other = then if left is None else otherwise
+                if isinstance(other, Literal) and isinstance(other.value, (int, float)):
+                    return left or right
             return choose(guard, left or UNKNOWN_DEVICE, right or UNKNOWN_DEVICE)
         case Object():
             state = frame.state(value)
