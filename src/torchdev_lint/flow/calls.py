@@ -35,7 +35,14 @@ from torchdev_lint.flow.conditions import negate
 from torchdev_lint.flow.frame import Frame, expression
 from torchdev_lint.flow.functions import call, not_followed
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Anywhere, Cpu, Device, Origin, leaves
-from torchdev_lint.flow.objects import forget_attributes, forget_device, get_attribute
+from torchdev_lint.flow.model_calls import check_inputs_together
+from torchdev_lint.flow.objects import (
+    forget_attributes,
+    forget_device,
+    get_attribute,
+    is_loss_like,
+    is_module_like,
+)
 from torchdev_lint.flow.registration import check_late
 from torchdev_lint.flow.values import (
     UNKNOWN,
@@ -63,7 +70,7 @@ from torchdev_lint.flow.values import (
     join,
     join_all,
 )
-from torchdev_lint.torch_api import factories, tensor_methods
+from torchdev_lint.torch_api import callables, factories, tensor_methods
 from torchdev_lint.torch_api import modules as module_api
 from torchdev_lint.torch_api.generators import KEEPS_GENERATOR
 from torchdev_lint.torch_api.libraries import NOT_DEVICE_USES, SKIPS_TEST
@@ -213,6 +220,11 @@ def _call_object(frame: Frame, thing: Object, site: CallSite) -> Value:
     tokenized = torch_functions.tokenizer_result(site, "")
     if tokenized is not None:
         return tokenized
+    if _runs_model(frame, thing):
+        check_inputs_together(frame, thing, site)
+        if is_module_like(frame, thing):
+            result = torch_functions.unresolved(frame, site.callee, site)
+            return modules.output_of(site) or result
     return torch_functions.unresolved(frame, site.callee, site)
 
 
@@ -406,7 +418,20 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
         return Tensor(Cpu(Origin(site.node, "made")))
     if {name, f"{thing.text}.{name}"} & frame.analysis.options.device_sources:
         return torch_functions.told_device(f"{thing.text}.{name}")
+    if name in module_api.MODEL_METHODS - module_api.MAY_INDEX and _runs_model(frame, thing):
+        check_inputs_together(frame, thing, site)
+    held = Object(("attr", thing.key, name), f"{thing.text}.{name}" if thing.text else name)
+    if frame.env.knows(held) or _runs_model(frame, held):
+        return call_object(frame, held, site)
     return not_followed(frame, site)
+
+
+def _runs_model(frame: Frame, thing: Object) -> bool:
+    """Whether calling a thing of an unknown class computes with a model, a layer, a loss or a metric, by its name or its class."""
+    name = thing.text.rpartition(".")[2]
+    if not frame.state(thing).api and callables.STORES_OR_INSPECTS.search(name):
+        return False  # `build_model`
+    return is_module_like(frame, thing) or is_loss_like(thing)
 
 
 _ONLY_TENSORS = (

@@ -7,14 +7,22 @@ from dataclasses import dataclass, field, replace
 
 import libcst as cst
 
-from torchdev_lint.flow import device_values, library_facts, placements
+from torchdev_lint.flow import conventions, device_values, library_facts, placements
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.environment import Environment
 from torchdev_lint.flow.evidence import sequence_parameters
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.functions import bind_symbolically, call, can_follow, run_body
-from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Anywhere, Device, Symbol, leaves
-from torchdev_lint.flow.objects import escape, move
+from torchdev_lint.flow.lattice import (
+    UNKNOWN_DEVICE,
+    Accelerator,
+    Anywhere,
+    Device,
+    Symbol,
+    leaves,
+    with_origin,
+)
+from torchdev_lint.flow.objects import escape, get_attribute, move
 from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import (
     UNKNOWN,
@@ -355,6 +363,7 @@ def symbolic_self(model: ClassModel) -> tuple[Object, Environment]:
         # whoever holds the instance may have moved what it holds
         for held in attributes.values():
             escape(scratch, held)
+        _place_models(scratch, model, thing)
     elif not state.moved:
         move(scratch, thing, start)
         scratch.set_state(thing, replace(scratch.state(thing), moved=False, device=start))
@@ -364,6 +373,40 @@ def symbolic_self(model: ClassModel) -> tuple[Object, Environment]:
                 scratch.set_state(registered, replace(scratch.state(registered), moved=False))
     model.symbolic = (thing, scratch.env)
     return model.symbolic
+
+
+def _place_models(frame: Frame, model: ClassModel, thing: Object) -> None:
+    """The models that the methods of a plain class keep on a device of the class are there in each of them."""
+    methods = [method for owner in (model, *model.bases_in_file()) for method in owner.methods.values()]
+    for placement in conventions.placements(methods):
+        *path, name = placement.model.split(".")[1:]
+        holder: Value = thing
+        for part in path:
+            holder = get_attribute(frame, holder, part, placement.node)
+        device: Value = thing
+        for part in placement.device.split(".")[1:]:
+            device = get_attribute(frame, device, part, placement.node)
+        place = device_values.as_device(device)
+        if not isinstance(holder, Object) or not any(
+            isinstance(leaf, Symbol | Accelerator) for leaf in leaves(place)
+        ):
+            continue
+        held = frame.state(holder).attributes.get(name, UNKNOWN)
+        if isinstance(held, Object) and frame.state(held).moved:
+            continue
+        if not isinstance(held, Object):
+            if held != UNKNOWN:
+                continue  # no module
+            held = Object(("attr", holder.key, name), placement.model)
+            frame.set_state(holder, frame.state(holder).with_attribute(name, held))
+        there = (
+            device_values.moved_to(frame, place, placement.node)
+            if placement.direct
+            else with_origin(place, None)
+        )
+        frame.set_state(held, replace(frame.state(held), kind="module"))
+        move(frame, held, there)
+        frame.set_state(held, replace(frame.state(held), device=there))
 
 
 def _set_elsewhere(model: ClassModel, initializer: cst.FunctionDef | None) -> set[str]:

@@ -249,14 +249,39 @@ def _attribute_path(frame: Frame, device: Device) -> str | None:
     if not isinstance(device, Symbol) or not device.text:
         return None
     base, _, attribute = device.text.rpartition(".")
-    if not base or "." in base or not base.isidentifier():
-        return None
-    value = frame.lookup(base)
-    if isinstance(value, Object) and device.key in (("device", value.key), ("attr", value.key, attribute)):
-        held = frame.state(value).attributes.get(attribute)
-        if held is not None or not (attribute == "device" or device.key[0] == "attr"):
+    if base and base.isidentifier():
+        value = frame.lookup(base)
+        if isinstance(value, Object) and device.key in (
+            ("device", value.key),
+            ("attr", value.key, attribute),
+        ):
+            held = frame.state(value).attributes.get(attribute)
+            if held is not None or not (attribute == "device" or device.key[0] == "attr"):
+                return None
+            return device_of(frame, base) if attribute == "device" else device.text
+    return (
+        _path_to(frame, device.key) if frame.function is not None and attribute.endswith("device") else None
+    )
+
+
+def _path_to(frame: Frame, key: Key) -> str | None:
+    """`self.estimator.device`: attributes, never assigned here, that lead from a name to a device."""
+    key, path = (key[1], ["device"]) if key[0] == "device" else (key, [])
+    for _ in range(3):
+        held = frame.state(Object(key)).attributes.get(path[0]) if path else None
+        if held is not None and not (isinstance(held, Object) and held.key == ("attr", key, path[0])):
             return None
-        return device_of(frame, base) if attribute == "device" else device.text
+        for name, value in frame.visible_names():
+            if not isinstance(value, Object) or not path:
+                continue
+            if value.key == key:
+                return ".".join([name, *path])
+            for attribute, part in frame.state(value).attributes.items():
+                if isinstance(part, Object) and part.key == key and attribute.isidentifier():
+                    return ".".join([name, attribute, *path])
+        if key[0] != "attr":
+            return None
+        key, path = key[1], [key[2], *path]
     return None
 
 

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import re
 
+import libcst as cst
+
 from torchdev_lint.flow import registration
 from torchdev_lint.flow.attribution import report_at, worth_telling
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.cures import Callee
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import (
+    UNKNOWN_DEVICE,
     Accelerator,
     Anywhere,
     Conflict,
     Cpu,
     Level,
+    UnknownDevice,
     conflict,
     describe,
     leaves,
 )
 from torchdev_lint.flow.operands import Operand, dotted, operands_of
 from torchdev_lint.flow.publication import publish_mixed, publish_model_call, publish_unregistered
-from torchdev_lint.flow.values import Either, Entries, Object, Tensor, Value
+from torchdev_lint.flow.values import NONE, Either, Entries, Items, Many, Object, Tensor, Value
 
 
 def check_model_call(frame: Frame, site: CallSite, callee: Callee) -> None:
@@ -35,12 +39,13 @@ def check_model_call(frame: Frame, site: CallSite, callee: Callee) -> None:
         for operand in operands_of(frame, argument)
         if not is_scalar(operand.value)
     ]
-    if not all(isinstance(leaf, Anywhere) for leaf in leaves(callee.device)):
+    if not all(isinstance(leaf, (Anywhere, UnknownDevice)) for leaf in leaves(callee.device)):
         for operand in inputs:
             found = conflict(callee.device, operand.device, frame.env.path)
             if found is not None and found.level != Level.NO:
                 _input_elsewhere(frame, site, callee, operand, found)
         return
+    sure = all(isinstance(leaf, Anywhere) for leaf in leaves(callee.device))
     for index, operand in enumerate(inputs):
         for position, other in enumerate(inputs):
             found = conflict(other.device, operand.device, frame.env.path)
@@ -50,6 +55,8 @@ def check_model_call(frame: Frame, site: CallSite, callee: Callee) -> None:
             two_accelerators = isinstance(found.left, Accelerator) and isinstance(found.right, Accelerator)
             if not isinstance(found.right, Cpu) and not (two_accelerators and position < index):
                 continue
+            if not sure and not _is_sure_input(frame, operand, other, found):
+                continue
             report = report_at(frame, operand, found)
             if report is not None and not publish_unregistered(frame, site.node, found, other):
                 if found.level == Level.CERTAIN:
@@ -58,6 +65,68 @@ def check_model_call(frame: Frame, site: CallSite, callee: Callee) -> None:
                 else:
                     publish_mixed(frame, site.node, callee.text, report, found, other)
             break
+
+
+def check_inputs_together(frame: Frame, thing: Object, site: CallSite) -> None:
+    """A model, layer or loss of which nothing is known is called: wherever it is, its inputs have to be together."""
+    check_model_call(frame, site, Callee(site.callee, UNKNOWN_DEVICE, thing))
+
+
+def _is_sure_input(frame: Frame, operand: Operand, other: Operand, found: Conflict) -> bool:
+    """Whether what a module of unknown class is given must be where its other inputs are: tensors with dimensions.
+
+    Where nothing says on which device the others are, only what was made for this very call counts.
+    """
+    origin = None if found.right.origin is None else found.right.origin.root()
+    if found.level != Level.CERTAIN and (origin is None or origin.what != "factory"):
+        return False
+    if not (_is_tensor(other.value, sure=found.level != Level.CERTAIN) or _is_moved(frame, other.value)):
+        return False
+    if LENGTHS.search((_name_of(operand) or "").rpartition(".")[2]):
+        return False
+    return _has_dimensions(operand.value)
+
+
+def _is_moved(frame: Frame, value: Value) -> bool:
+    from torchdev_lint.flow.tensor_values import frame_moved
+
+    return frame_moved(frame, value)
+
+
+def _is_tensor(value: Value, *, sure: bool) -> bool:
+    match value:
+        case Tensor(guess=guess):
+            return not (guess and sure)
+        case Items(items):
+            return bool(items) and all(_is_tensor(item, sure=sure) for item in items)
+        case Many(element):
+            return _is_tensor(element, sure=sure)
+        case Either(_, then, otherwise):
+            parts = [part for part in (then, otherwise) if part != NONE]
+            return bool(parts) and all(_is_tensor(part, sure=sure) for part in parts)
+        case _:
+            return False
+
+
+def _name_of(operand: Operand) -> str | None:
+    if isinstance(operand.node, cst.Arg):
+        return operand.node.keyword.value if operand.node.keyword is not None else dotted(operand.node.value)
+    return dotted(operand.node)
+
+
+def _has_dimensions(value: Value) -> bool:
+    match value:
+        case Tensor(scalar=scalar, guess=guess):
+            return scalar is False and not guess
+        case Items(items):
+            return all(_has_dimensions(item) for item in items)
+        case Many(element):
+            return _has_dimensions(element)
+        case Either(_, then, otherwise):
+            parts = [part for part in (then, otherwise) if part != NONE]
+            return bool(parts) and all(_has_dimensions(part) for part in parts)
+        case _:
+            return False
 
 
 def check_part(frame: Frame, thing: Object, site: CallSite) -> None:

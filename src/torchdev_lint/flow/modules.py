@@ -180,10 +180,16 @@ def call_part(frame: Frame, thing: Object, site: CallSite) -> Value:
         check_part(frame, thing, site)
     for argument in site.arguments:
         escape(frame, argument.value)
+    return output_of(site) or frame.result_of(site.node)
+
+
+def output_of(site: CallSite) -> Tensor | None:
+    """What a module that cannot be read returns: tensors where its inputs are; None when it is not known where those are."""
+    for argument in site.arguments:
         value = argument.value
         if isinstance(value, Tensor) and any(isinstance(leaf, Symbol) for leaf in leaves(value.device)):
             return Tensor(value.device, scalar=None, batch=True, guess=True)
-    return frame.result_of(site.node)
+    return None
 
 
 def call_module_method(frame: Frame, thing: Object, name: str, site: CallSite) -> Value | None:

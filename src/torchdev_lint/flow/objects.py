@@ -15,7 +15,6 @@ from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Anywhere, Device, leaves
 from torchdev_lint.flow.truths import device_is, opaque
 from torchdev_lint.flow.values import (
-    NONE,
     UNKNOWN,
     AnyOf,
     Api,
@@ -245,6 +244,14 @@ def is_module_like(frame: Frame, thing: Object) -> bool:
     return api[:1].isupper() or _MODULE_WORD.search(thing.text.rpartition(".")[2]) is not None
 
 
+_LOSS_WORD = re.compile(r"(?i)(?:^|_)(?:criterion|loss(?:_?(?:fn|func|fun|function))?|metric|crit)\d*_?\Z")
+
+
+def is_loss_like(thing: Object) -> bool:
+    """Whether a thing of an unknown class is a loss or a metric, by its name."""
+    return _LOSS_WORD.search(thing.text.rpartition(".")[2]) is not None
+
+
 def _is_named_like_module(name: str, value: Value) -> bool:
     """Whether something that was handed in is, by the name that a module gives it, a part of that module."""
     return isinstance(value, Object) and value.key[0] == "parameter" and _MODULE_WORD.search(name) is not None
@@ -274,7 +281,7 @@ def moves_with_owner(frame: Frame, value: Value) -> bool:
         case AnyOf(things=things):
             return all(moves_with_owner(frame, thing) for thing in things)
         case Either(_, then, otherwise):
-            parts = [part for part in (then, otherwise) if part != NONE]
+            parts = [part for part in (then, otherwise) if not isinstance(part, Literal)]
             return bool(parts) and all(moves_with_owner(frame, part) for part in parts)
         case AnyOf(things=things):
             return all(moves_with_owner(frame, thing) for thing in things)

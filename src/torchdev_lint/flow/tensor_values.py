@@ -16,6 +16,7 @@ from torchdev_lint.flow.lattice import (
 from torchdev_lint.flow.values import (
     Either,
     Items,
+    Literal,
     Many,
     Object,
     Tensor,

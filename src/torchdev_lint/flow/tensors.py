@@ -93,6 +93,10 @@ def call_method(frame: Frame, tensor: Tensor, name: str, site: CallSite) -> Valu
         frame.analysis.read_on_host |= {
             leaf.key for leaf in leaves(tensor.device) if isinstance(leaf, Symbol)
         }
+    if name == "backward":
+        from torchdev_lint.flow import gradients
+
+        gradients.check_method(frame, tensor, site)
     if name in tensor_methods.HOST_METHODS:
         return UNKNOWN
     if name in tensor_methods.IN_PLACE_SAME_RECEIVER:

@@ -9,6 +9,7 @@ from torchdev_lint.flow import (
     current_device,
     device_values,
     generators,
+    gradients,
     host_arguments,
     library_calls,
     library_functions,
@@ -190,6 +191,8 @@ def _torch(frame: Frame, path: str, site: CallSite) -> Value | None:
         return optimizers.build(frame, path, site)
     if path in HOST_GENERATORS:
         return generators.default(frame, site)
+    if path in gradients.FUNCTIONS:
+        gradients.check_call(frame, path, site)
     if path in HOST_ARGUMENTS:
         host_arguments.check_call(frame, path, site)
     if path in DRAWS_INDICES:
