@@ -224,7 +224,7 @@ def _call_object(frame: Frame, thing: Object, site: CallSite) -> Value:
         check_inputs_together(frame, thing, site)
         if is_module_like(frame, thing):
             result = torch_functions.unresolved(frame, site.callee, site)
-            return modules.output_of(site) or result
+            return modules.output_of(frame, site) or result
     return torch_functions.unresolved(frame, site.callee, site)
 
 

@@ -24,7 +24,7 @@ from torchdev_lint.flow.functions import evaluate_defaults
 from torchdev_lint.flow.iteration import counts_only, indexes_with, is_exact, iterate, rounds
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, choose
 from torchdev_lint.flow.objects import as_tuple, get_attribute
-from torchdev_lint.flow.patterns import assign
+from torchdev_lint.flow.patterns import assign, item_name
 from torchdev_lint.flow.values import (
     UNKNOWN,
     Api,
@@ -355,6 +355,10 @@ def subscript(frame: Frame, node: cst.CSTNode, value: Value, keys: list[Value]) 
             part = indexing.index(frame, node, value, keys)
             return replace(part, guess=True) if guess and isinstance(part, Tensor) else part
         case Object(), _:
+            if isinstance(node, cst.Subscript) and not isinstance(key, Literal):
+                kept = frame.state(value).attributes.get(item_name(frame, node) or "")
+                if kept is not None:
+                    return kept
             return _item_of_object(frame, value, key)
         case Either(guard, then, otherwise), _:
             return join(guard, subscript(frame, node, then, keys), subscript(frame, node, otherwise, keys))
@@ -378,6 +382,10 @@ def _item_of_object(frame: Frame, thing: Object, key: Value) -> Value:
         return part
     if state.model is not None and state.model.find("__getitem__") is not None:
         return iterate(frame, thing) if state.model.find("__iter__") is None else UNKNOWN
+    if thing.key[0] == "moved" and state.moved and state.kind == "unknown":
+        return Tensor(
+            state.device, scalar=None, guess=True
+        )  # of a tensor, or of a batch: they move as a whole
     if isinstance(key, Literal) and not (isinstance(key.value, int) and state.element != UNKNOWN):
         text = f"{thing.text}[{key.value!r}]" if thing.text else ""
         return Object(("item", thing.key, repr(key.value)), text)

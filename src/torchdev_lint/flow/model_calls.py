@@ -25,7 +25,7 @@ from torchdev_lint.flow.lattice import (
 )
 from torchdev_lint.flow.operands import Operand, dotted, operands_of
 from torchdev_lint.flow.publication import publish_mixed, publish_model_call, publish_unregistered
-from torchdev_lint.flow.values import NONE, Either, Entries, Items, Many, Object, Tensor, Value
+from torchdev_lint.flow.values import NONE, Either, Entries, Items, Literal, Many, Object, Tensor, Value
 
 
 def check_model_call(frame: Frame, site: CallSite, callee: Callee) -> None:
@@ -123,7 +123,7 @@ def _has_dimensions(value: Value) -> bool:
         case Many(element):
             return _has_dimensions(element)
         case Either(_, then, otherwise):
-            parts = [part for part in (then, otherwise) if part != NONE]
+            parts = [part for part in (then, otherwise) if not isinstance(part, (Object, Literal))]
             return bool(parts) and all(_has_dimensions(part) for part in parts)
         case _:
             return False

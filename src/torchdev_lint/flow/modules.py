@@ -21,8 +21,8 @@ from torchdev_lint.flow.callsites import Argument, CallSite, name_given
 from torchdev_lint.flow.cures import Callee, target_expression
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.iteration import ANY
-from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Anywhere, Device, Symbol, leaves
-from torchdev_lint.flow.model_calls import check_model_call, check_part
+from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Accelerator, Anywhere, Device, Symbol, leaves
+from torchdev_lint.flow.model_calls import check_inputs_together, check_model_call, check_part
 from torchdev_lint.flow.objects import escape, forget_device, is_module_like, move, moves_with_owner
 from torchdev_lint.flow.registration import check_late
 from torchdev_lint.flow.values import (
@@ -178,17 +178,23 @@ def call_part(frame: Frame, thing: Object, site: CallSite) -> Value:
     """The result of calling a part of a module that cannot be read: tensors where its inputs are."""
     if is_module_like(frame, thing):
         check_part(frame, thing, site)
+    check_inputs_together(frame, thing, site)
     for argument in site.arguments:
         escape(frame, argument.value)
-    return output_of(site) or frame.result_of(site.node)
+    return output_of(frame, site) or frame.result_of(site.node)
 
 
-def output_of(site: CallSite) -> Tensor | None:
+def output_of(frame: Frame, site: CallSite) -> Tensor | None:
     """What a module that cannot be read returns: tensors where its inputs are; None when it is not known where those are."""
     for argument in site.arguments:
-        value = argument.value
-        if isinstance(value, Tensor) and any(isinstance(leaf, Symbol) for leaf in leaves(value.device)):
-            return Tensor(value.device, scalar=None, batch=True, guess=True)
+        given = argument.value
+        values = given.values() if isinstance(given, Entries) else [given]
+        for value in values:
+            if not (isinstance(value, Tensor) or tensor_values.frame_moved(frame, value)):
+                continue
+            device = tensor_values.tensor_device(frame, value)
+            if device is not None and any(isinstance(leaf, (Symbol, Accelerator)) for leaf in leaves(device)):
+                return Tensor(device, scalar=None, batch=True, guess=True)
     return None
 
 

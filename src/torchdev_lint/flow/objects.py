@@ -160,6 +160,8 @@ def _object_attribute(frame: Frame, thing: Object, name: str) -> Value:
             return Object(("attr", thing.key, name), text) if named is None else DeviceValue(named)
         case "dtype":
             return Dtype()
+        case _ if name in _PARTS_OF_GRAPHS and thing.key[0] == "moved" and state.kind == "unknown":
+            return Tensor(state.device, guess=True)
         case "type" if state.kind == "unknown":
             return DeviceType(as_device(thing))
         case "is_cuda":
@@ -168,6 +170,12 @@ def _object_attribute(frame: Frame, thing: Object, name: str) -> Value:
             return Truth(Atom("device-type", (("device", thing.key), "cpu"), text))
         case _:
             return Object(("attr", thing.key, name), text)
+
+
+_PARTS_OF_GRAPHS = frozenset(
+    "x y edge_index edge_attr edge_weight edge_type batch pos z train_mask val_mask test_mask node_index".split()
+)
+"""Tensors of a batch of graphs, which moves as a whole."""
 
 
 def _bases(state: State) -> Iterator[str]:

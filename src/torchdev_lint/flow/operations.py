@@ -56,7 +56,9 @@ def combine(
     # beside a tensor that cannot but be on the CPU, a 0-dim one is at fault wherever it is not there, too
     if any(_is_on_cpu(frame, one, role) for one, role in zip(operands, roles, strict=True)):
         roles = [SHARED if role == SCALAR else role for role in roles]
-    guess = all(given.value.guess for given in operands if isinstance(given.value, Tensor))
+    guesses = [given.value.guess for given in operands if isinstance(given.value, Tensor)]
+    # PyTorch's own functions return tensors, whatever they were given
+    guess = operation == "operator" and bool(guesses) and all(guesses)
     for given, role in zip(operands, roles, strict=True):
         value = given.value
         device = tensor_device(frame, value)

@@ -19,6 +19,7 @@ from torchdev_lint.flow.objects import (
     forget_unmoved,
     set_attribute,
 )
+from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.registration import noted
 from torchdev_lint.flow.values import (
     UNKNOWN,
@@ -150,6 +151,9 @@ def _assign_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
             # any item may have changed
             state = frame.state(container)
             kept = {name: held for name, held in state.attributes.items() if not name.startswith("[")}
+            under = item_name(frame, target)
+            if under is not None and isinstance(value, Tensor):
+                kept[under] = value
             frame.set_state(container, replace(state, attributes=kept))
         case Tensor(batch=True) | Tensor(mapping=True):
             assign(frame, target.value, UNKNOWN)
@@ -169,6 +173,16 @@ def _assign_part(frame: Frame, target: cst.Subscript, tensor: Tensor, value: Val
             for element in target.slice
         ]
     indexing.assign(frame, target, tensor, keys, value)
+
+
+def item_name(frame: Frame, node: cst.Subscript) -> str | None:
+    """What an item is known by whose key is only a name (`cache[n]`), as long as the name keeps its value; None for others."""
+    match node.slice:
+        case [cst.SubscriptElement(slice=cst.Index(value=key))]:
+            text = dotted(key)
+            return None if text is None else f"[{text} since {frame.bound.get(text.partition('.')[0], 0)}]"
+        case _:
+            return None
 
 
 def _with_item(container: Items | Many | Entries, key: Value, value: Value) -> Items | Many | Entries:

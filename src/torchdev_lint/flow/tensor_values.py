@@ -9,6 +9,7 @@ from torchdev_lint.flow.evidence import is_number_parameter
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import (
     UNKNOWN_DEVICE,
+    Cpu,
     Device,
     Symbol,
     choose,
@@ -86,7 +87,13 @@ def scalar_ness(value: Value) -> bool | None:
             return scalar
         case Either(_, then, otherwise):
             left, right = scalar_ness(then), scalar_ness(otherwise)
-            return left if left == right else None
+            if left == right:
+                return left
+            # what may be a parameter of the function is wherever the other operands are: the one made here counts
+            for one, other, known in ((then, otherwise, left), (otherwise, then, right)):
+                if isinstance(one, Tensor) and isinstance(one.device, Cpu) and isinstance(other, Object):
+                    return known
+            return None
         case Object():
             return None
         case _:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import libcst as cst
@@ -239,6 +240,9 @@ def identity(frame: Frame, node: cst.CSTNode, left: Value, right: Value) -> Form
         case Literal(value=value):
             return Constant(value is None)
         case Object(key=key, text=text) if frame.state(left).kind == "unknown" and key[0] != "made":
+            if key[0] == "parameter" and not _NO_TENSOR.search(text):
+                # whoever calls the function may leave it out: that has nothing to do with where the others are
+                return Atom("absent", key, f"{text} is None")
             return Atom("opaque", ("none", key), f"{text} is None")
         case Either(guard, then, otherwise):
             return disjunction(
@@ -262,6 +266,9 @@ def identity(frame: Frame, node: cst.CSTNode, left: Value, right: Value) -> Form
         case _:
             return opaque(frame, node)
 
+
+_NO_TENSOR = re.compile(r"(?i)device|dtype|generator|rng|cuda|gpu|rank|group")
+"""Parameters that decide where other things are, or are no tensors in any case."""
 
 _TYPES = frozenset({"cpu", "cuda", "mps", "xpu"})
 _CONTAINERS = {

@@ -11,7 +11,16 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from torchdev_lint.flow.conditions import Atom, Formula, Key, Not, negate, truth
-from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Device, Origin, choose, with_origin
+from torchdev_lint.flow.lattice import (
+    UNKNOWN_DEVICE,
+    Cpu,
+    Device,
+    Origin,
+    Symbol,
+    choose,
+    leaves,
+    with_origin,
+)
 from torchdev_lint.source.imports import Location
 
 if TYPE_CHECKING:
@@ -314,7 +323,7 @@ def join(guard: Formula | None, then: Value, otherwise: Value) -> Value:
         case Tensor(), Tensor():
             return Tensor(
                 choose(guard, then.device, otherwise.device),
-                scalar=then.scalar if then.scalar == otherwise.scalar else None,
+                scalar=_joined_scalar(then, otherwise),
                 parameter=then.parameter and otherwise.parameter,
                 mapping=then.mapping and otherwise.mapping,
                 batch=then.batch or otherwise.batch,
@@ -350,6 +359,17 @@ def join(guard: Formula | None, then: Value, otherwise: Value) -> Value:
         return _any_of(then, otherwise)
     joined = Either(guard, then, otherwise)
     return joined if depth(joined) <= MAX_DEPTH else UNKNOWN
+
+
+def _joined_scalar(then: Tensor, otherwise: Tensor) -> bool | None:
+    """Whether one of two tensors is 0-dim: that matters for the one on the CPU, which other devices take in only then."""
+    if then.scalar == otherwise.scalar:
+        return then.scalar
+    hosted = [one for one in (then, otherwise) if any(isinstance(leaf, Cpu) for leaf in leaves(one.device))]
+    elsewhere = [
+        one for one in (then, otherwise) if all(isinstance(leaf, Symbol) for leaf in leaves(one.device))
+    ]
+    return hosted[0].scalar if len(hosted) == len(elsewhere) == 1 else None
 
 
 def narrowed(value: Value, path: tuple[Formula, ...]) -> Value:

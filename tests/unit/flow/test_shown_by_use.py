@@ -261,6 +261,204 @@ PAIRS: dict[str, tuple[str, str]] = {
             torch.autograd.backward([a.sum(1)], [torch.ones(3)])
         """,
     ),
+    "a mask that is made only when none is given": (
+        """
+        def f(x: torch.Tensor, mask=None):
+            if mask is None:
+                mask = torch.tensor(1.0)
+            return x * mask
+        """,
+        """
+        def f(x: torch.Tensor, mask=None):
+            if mask is None:
+                mask = torch.ones(3)
+            return x * mask
+        """,
+    ),
+    "a tensor that is evidently one, or the default for it": (
+        """
+        def f(x: torch.Tensor, mask: torch.Tensor = None):
+            if mask is None:
+                mask = torch.ones(3, device=x.device)
+            return x * mask
+        """,
+        """
+        def f(x: torch.Tensor, mask: torch.Tensor = None):
+            if mask is None:
+                mask = torch.ones(3)
+            return x * mask
+        """,
+    ),
+    "a default device has nothing to do with a default tensor": (
+        """
+        def f(x: torch.Tensor, device=None):
+            if device is None:
+                device = "cpu"
+            return x * torch.ones(3, device=device)
+        """,
+        """
+        def f(x: torch.Tensor, start=None):
+            if start is None:
+                start = torch.zeros(3)
+            return x + start
+        """,
+    ),
+    "a default weight that a loss keeps": (
+        """
+        class Loss(nn.Module):
+            def __init__(self, weight=None):
+                super().__init__()
+                self.weight = weight
+                if self.weight is None:
+                    self.register_buffer("table", torch.ones(3))
+
+            def forward(self, pred: torch.Tensor):
+                return pred.log() * self.table
+        """,
+        """
+        class Loss(nn.Module):
+            def __init__(self, weight=None):
+                super().__init__()
+                self.weight = weight
+                if self.weight is None:
+                    self.weight = torch.ones(3)
+
+            def forward(self, pred: torch.Tensor):
+                return pred.log() * self.weight
+        """,
+    ),
+    "a cache that forward fills": (
+        """
+        class Rope(nn.Module):
+            def __init__(self, dim):
+                super().__init__()
+                self.proj = nn.Linear(dim, dim)
+                self.cache = {}
+
+            def forward(self, x):
+                n = x.size(1)
+                if n not in self.cache:
+                    self.cache[n] = torch.arange(n, device=x.device)
+                return self.proj(x) * self.cache[n]
+        """,
+        """
+        class Rope(nn.Module):
+            def __init__(self, dim):
+                super().__init__()
+                self.proj = nn.Linear(dim, dim)
+                self.cache = {}
+
+            def forward(self, x):
+                n = x.size(1)
+                if n not in self.cache:
+                    self.cache[n] = torch.arange(n)
+                return self.proj(x) * self.cache[n]
+        """,
+    ),
+    "the key of a cache is another one": (
+        """
+        class Rope(nn.Module):
+            def __init__(self, dim):
+                super().__init__()
+                self.proj = nn.Linear(dim, dim)
+                self.cache = {}
+
+            def forward(self, x, n):
+                self.cache[n] = torch.arange(n)
+                n = x.size(1)
+                return self.proj(x) * self.cache[n]
+        """,
+        """
+        class Rope(nn.Module):
+            def __init__(self, dim):
+                super().__init__()
+                self.proj = nn.Linear(dim, dim)
+                self.cache = {}
+
+            def forward(self, x, n):
+                n = x.size(1)
+                self.cache[n] = torch.arange(n)
+                return self.proj(x) * self.cache[n]
+        """,
+    ),
+    "a part of what was moved": (
+        """
+        def advantages(values, device):
+            values = values.to(device)
+            return values[0] + torch.zeros(3, device=device)
+        """,
+        """
+        def advantages(values, device):
+            values = values.to(device)
+            return values[0] + torch.zeros(3)
+        """,
+    ),
+    "a batch of graphs moves as a whole": (
+        """
+        def train(model, loader, device):
+            for data in loader:
+                data = data.to(device)
+                yield torch.ones(3, 4) * data.num_graphs
+        """,
+        """
+        def train(model, loader, device):
+            for data in loader:
+                data = data.to(device)
+                yield torch.ones(3, 4) * data.x
+        """,
+    ),
+    "losses in a list": (
+        """
+        import numpy as np
+
+        def train(net, loader, device):
+            losses = []
+            for x, y in loader:
+                losses.append(nn.functional.cross_entropy(net(x.to(device)), y.to(device)).item())
+            return np.mean(losses)
+        """,
+        """
+        import numpy as np
+
+        def train(net, loader, device):
+            losses = []
+            for x, y in loader:
+                losses.append(nn.functional.cross_entropy(net(x.to(device)), y.to(device)))
+            return np.mean(losses)
+        """,
+    ),
+    "what a model returns is where its inputs are": (
+        """
+        def predict(model, x):
+            device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+            return torch.softmax(model(x.to(device)), dim=1).cpu().numpy()
+        """,
+        """
+        def predict(model, x):
+            device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+            return torch.softmax(model(x.to(device)), dim=1).numpy()
+        """,
+    ),
+    "a mask for a part of a module": (
+        """
+        class Classifier(nn.Module):
+            def __init__(self, name):
+                super().__init__()
+                self.bert = build(name)
+
+            def forward(self, input_ids: torch.Tensor):
+                return self.bert(input_ids, torch.tensor(1.0))
+        """,
+        """
+        class Classifier(nn.Module):
+            def __init__(self, name):
+                super().__init__()
+                self.bert = build(name)
+
+            def forward(self, input_ids: torch.Tensor):
+                return self.bert(input_ids, torch.ones(input_ids.shape))
+        """,
+    ),
     "a gradient is where the input is": (
         """
         def forces(energy, positions, device):
