@@ -32,7 +32,7 @@ SAMPLES = 5
 
 _INTERNAL = re.compile(
     r"\.(?:cudnn|miopen|mkldnn|fbgemm|quantized?|fake_quant\w*|q|choose_qparams|fused_moving)_|(?<!index)_copy$|_backward\w*$|"
-    r"batch_norm_(?:stats|elemt|gather)|\.unsafe_|\.sym_|\.Tensor\.(?:to|cpu|cuda|type|as_subclass|new\w*)$"
+    r"batch_norm_(?:stats|elemt|gather)|\.unsafe_|\.sym_|\.Tensor\.(?:index|to|cpu|cuda|type|as_subclass|new\w*)$"
 )
 """What programs do not call, and transfers: those are no operations."""
 

@@ -1023,7 +1023,6 @@ igamma self:T other:T =f1p
 igamma_ self:T other:T =f1p
 igammac self:T other:T =f1p
 igammac_ self:T other:T =f1p
-index self:t positions dims =f10
 index_add self:T dim index:T source:T * alpha =f1p
 index_add_ self:T dim index:T source:T * alpha =f1p
 index_copy self:T dim index:T source:T =f1p
