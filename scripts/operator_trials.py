@@ -210,6 +210,8 @@ def _note_dims(trial: Trial, leaves: list[Tensor], found: Finding) -> None:
 
 def _note_dims_of_scalars(trial: Trial, found: Finding) -> None:
     """The same call with 0-dim tensors only."""
+    if not trial.slots:
+        return
     raised, result = trial.run(lambda slot, number: True, scalar=EVERY)
     if not raised:
         found.dims |= {(True, 0, leaf.dim() == 0) for leaf in _outputs(result)}
