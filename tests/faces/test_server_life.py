@@ -273,7 +273,7 @@ async def test_excluded_files_are_left_alone(root: Path) -> None:
 
 LONG = "import torch\n" + "\n".join(
     f"def f{n}(x: torch.Tensor):\n    y = x.cpu()\n    for i in range(3):\n        y = y + i\n    return f{n - 1}(y)"
-    for n in range(1, 400)
+    for n in range(1, 300)
 )
 
 
@@ -288,7 +288,7 @@ async def test_a_question_that_is_given_up_is_not_answered_and_the_server_goes_o
         editor.cancel_request(types.CancelParams("given-up"))
         with pytest.raises(JsonRpcException, match="canceled"):
             await asyncio.wrap_future(given_up)
-        assert len(await editor.hints(uri)) == 399
+        assert len(await editor.hints(uri)) == 299
 
 
 @session
@@ -311,7 +311,7 @@ async def test_an_analysis_is_cut_short_by_the_next_version(root: Path) -> None:
             with pytest.raises(JsonRpcException, match="the text has changed"):
                 await asked
         await editor.diagnostics(uri, 11)
-        assert time.monotonic() - before < len(versions) * whole
+        assert time.monotonic() - before < len(versions) * whole / 2
         assert [one.version for one in editor.published] in ([1, 11], [11])
 
 
@@ -393,19 +393,50 @@ async def test_a_client_that_is_killed_takes_the_server_with_it_even_if_the_pipe
     await editor.stop()
 
 
-@session
-async def test_nothing_but_the_protocol_is_written_to_standard_output(root: Path) -> None:
+def test_nothing_but_the_protocol_is_written_to_standard_output(tmp_path: Path) -> None:
     noise = (
         "import sys, os; from torchdev_lint.engine import check; real = check.check_source\n"
         "def loud(*given, **more):\n"
-        "    print('printed'); os.system('echo from a child'); return real(*given, **more)\n"
+        "    print('printed', flush=True); os.system('echo from a child'); return real(*given, **more)\n"
         "check.check_source = loud\n"
         "from torchdev_lint.cli import main; sys.exit(main(['server']))"
     )
-    async with started(root, sys.executable, "-c", noise, stderr=None) as editor:
-        await begin(editor, ABLE)
-        assert len(await editor.diagnostics(editor.open("a.py", PROGRAM))) == 1
-        await end(editor)
+    document = {"uri": (tmp_path / "a.py").as_uri(), "languageId": "python", "version": 1, "text": PROGRAM}
+    with subprocess.Popen(
+        [sys.executable, "-c", noise],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=tmp_path,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+
+        def send(method: str, params: object, **more: object) -> None:
+            assert process.stdin is not None
+            body = json.dumps({"jsonrpc": "2.0", "method": method, "params": params, **more}).encode()
+            process.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+            process.stdin.flush()
+
+        def receive() -> Any:
+            assert process.stdout is not None
+            header = process.stdout.readline()
+            assert header.startswith(b"Content-Length: "), header
+            while process.stdout.readline() != b"\r\n":
+                pass
+            return json.loads(process.stdout.read(int(header.partition(b": ")[2])))
+
+        send("initialize", {"capabilities": {}, "processId": None, "rootUri": None}, id=1)
+        assert receive()["id"] == 1
+        send("initialized", {})
+        send("textDocument/didOpen", {"textDocument": document})
+        assert len(receive()["params"]["diagnostics"]) == 1
+        send("shutdown", None, id=2)
+        assert receive()["id"] == 2
+        send("exit", None)
+        assert process.stdout.read() == b""
+        assert process.stderr is not None
+        assert process.stderr.read().decode().splitlines() == ["printed", "from a child"]
 
 
 @session
