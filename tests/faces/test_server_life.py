@@ -38,7 +38,7 @@ def session(test: Callable[[Path], Coroutine[Any, Any, None]]) -> Callable[[Path
     """A test that runs in an event loop of its own, in an empty directory."""
 
     def run(tmp_path: Path) -> None:
-        asyncio.run(asyncio.wait_for(test(tmp_path), 60))
+        asyncio.run(asyncio.wait_for(test(tmp_path), 180))
 
     run.__name__ = test.__name__
     return run
