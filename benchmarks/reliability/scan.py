@@ -1,0 +1,149 @@
+"""Every rule and every fix over whole directories, nothing written: crashes, time-outs, slowest files, memory.
+
+    python benchmarks/reliability/scan.py DIRECTORY... [--limit SECONDS] [--json FILE]
+
+Files are checked in child processes, so that one that dies (a signal) or exceeds the limit costs its own file only, and is
+counted. Of each file that fixes change, the fixed text is checked again: fixing must be a fixed point. Memory is the peak of
+the process after each file; where it rises is the file that made it rise.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing as mp
+import os
+import re
+import resource
+import time
+from collections import Counter
+from multiprocessing.connection import Connection
+from typing import Any
+
+from torchdev_lint.config import SYNTAX_ERROR, Config, Selection
+from torchdev_lint.diagnostics import Applicability
+from torchdev_lint.engine.run import check_bytes
+from torchdev_lint.engine.sources import DiskSources
+from torchdev_lint.files import read_bytes
+from torchdev_lint.source.discovery import FileRules, discover
+
+EVERY_FIX = frozenset(Applicability)
+BATCH = 150
+"""Files that one child process checks: its memory starts afresh with each batch."""
+
+
+def files_below(directory: str) -> list[str]:
+    rules = FileRules(root=directory, exclude=(), respect_gitignore=False)
+    return list(discover([directory], lambda _: rules).files)
+
+
+def work(paths: list[str], root: str, reports: Connection) -> None:
+    """Check `paths` and send what each came to, before the next is begun."""
+    config = Config(root=root, command_line=Selection(("TDV",)), ignore_noqa=True)
+    sources = DiskSources()
+    for path in paths:
+        start = time.perf_counter()
+        try:
+            data = read_bytes(path)
+        except OSError as error:
+            reports.send({"path": path, "unreadable": str(error.strerror)})
+            continue
+        found = check_bytes(data, path, config, sources=sources)
+        spent = time.perf_counter() - start
+        fixed = check_bytes(data, path, config, EVERY_FIX, sources=sources)
+        errors = [*found.errors, *fixed.errors]
+        if fixed.changed:
+            again = check_bytes(fixed.data, path, config, EVERY_FIX, sources=sources)
+            if again.data != fixed.data:
+                errors.append("fixing the fixed file changes it again")
+        reports.send(
+            {
+                "path": path,
+                "lines": data.count(b"\n"),
+                "seconds": round(spent, 3),
+                "codes": Counter(one.code for one in found.diagnostics),
+                "skipped": [one.message for one in found.diagnostics if one.code == SYNTAX_ERROR],
+                "errors": errors,
+                "fixed": fixed.changed,
+                "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+            }
+        )
+
+
+def scan(directory: str, limit: float) -> list[dict[str, Any]]:
+    """What each file below `directory` came to; one that killed its process has the key `died`."""
+    left = files_below(directory)
+    results: list[dict[str, Any]] = []
+    context = mp.get_context("fork")
+    while left:
+        batch, left = left[:BATCH], left[BATCH:]
+        receiving, sending = context.Pipe(duplex=False)
+        child = context.Process(target=work, args=(batch, directory, sending))
+        child.start()
+        sending.close()
+        done = 0
+        why = ""
+        while done < len(batch):
+            try:
+                if not receiving.poll(limit):
+                    why = f"more than {limit:.0f} s"
+                    child.kill()
+                    break
+                results.append(receiving.recv())
+                done += 1
+            except EOFError:
+                break
+        child.join()
+        receiving.close()
+        if done < len(batch):
+            results.append({"path": batch[done], "died": why or f"exit status {child.exitcode}"})
+            left = batch[done + 1 :] + left
+    return results
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("directories", nargs="+")
+    parser.add_argument(
+        "--limit", type=float, default=60.0, metavar="SECONDS", help="for one file, fixes included"
+    )
+    parser.add_argument("--json", metavar="FILE", help="write what every file came to")
+    options = parser.parse_args()
+    results: list[dict[str, Any]] = []
+    start = time.perf_counter()
+    for directory in options.directories:
+        results += scan(os.path.abspath(directory), options.limit)
+        if options.json:
+            with open(options.json, "w", encoding="utf-8") as file:
+                json.dump(results, file)
+    report(results, time.perf_counter() - start)
+
+
+def report(results: list[dict[str, Any]], seconds: float) -> None:
+    whole = [one for one in results if "seconds" in one]
+    skipped = Counter(re.sub(r"\d+", "N", why) for one in whole for why in one["skipped"])
+    print(f"{len(results)} files, {sum(one['lines'] for one in whole):,} lines, {seconds:.0f} s")
+    print(f"findings: {sum((Counter(one['codes']) for one in whole), Counter())}")
+    print(f"files that fixes change: {sum(one['fixed'] for one in whole)}")
+    print(f"not read: {sum('unreadable' in one for one in results)}; not analysed: {sum(skipped.values())}")
+    for why, count in skipped.most_common(25):
+        print(f"    {count:5}  {why}")
+    bad = [one for one in results if one.get("died") or one.get("errors")]
+    print(f"crashes, time-outs and internal errors: {len(bad)}")
+    for one in bad:
+        print(f"    {one['path']}: {one.get('died') or one['errors']}")
+    print("slowest (one check, s):")
+    for one in sorted(whole, key=lambda one: -one["seconds"])[:10]:
+        print(f"    {one['seconds']:7.2f}  {one['lines']:6} lines  {one['path']}")
+    print("highest memory of a process (MiB), and the file it was at when it first got there:")
+    peaks: dict[int, str] = {}
+    for one in whole:
+        peaks.setdefault(one["peak"], one["path"])
+    for peak in sorted(peaks, reverse=True)[:5]:
+        print(f"    {peak:6}  {peaks[peak]}")
+
+
+if __name__ == "__main__":
+    main()
