@@ -60,15 +60,16 @@ def config_from_table(table: Mapping[str, Any], where: str, base: Config) -> Con
     return replace(base, **_changes(table, where, base.root))
 
 
-def _changes(table: Mapping[str, Any], where: str, root: str) -> dict[str, Any]:
-    """The fields of a `Config` that a table sets."""
+def _changes(table: Mapping[str, Any], where: str, root: str, *, quoted: bool = True) -> dict[str, Any]:
+    """The fields of a `Config` that a table sets; `quoted` says whether the message on an unknown key may quote its value."""
     from torchdev_lint.config_options import BY_NAME
 
     changes: dict[str, Any] = {}
     for key, value in table.items():
         option = BY_NAME.get(key)
         if option is None:
-            raise ConfigError(f"{where}: unknown key {key!r} (= {value!r}){did_you_mean(key, BY_NAME)}")
+            given = f" (= {value!r})" if quoted else ""
+            raise ConfigError(f"{where}: unknown key {key!r}{given}{did_you_mean(key, BY_NAME)}")
         try:
             changes[option.field] = option.kind.read(value)
         except ValueError as error:
@@ -86,12 +87,12 @@ def _near(schema: Mapping[str, Any], value: object) -> str:
     return did_you_mean(value, schema["enum"]) if "enum" in schema and isinstance(value, str) else ""
 
 
-def _load(path: str, root: str, extended_by: tuple[str, ...]) -> Config:
+def _load(path: str, root: str, extended_by: tuple[str, ...], named: str = "") -> Config:
     try:
         document = _parse_bytes(read_bytes(path), path)
     except OSError as error:
         where = f"{extended_by[-1]}: 'extend': " if extended_by else ""
-        raise ConfigError(f"{where}{path}: cannot be read: {error.strerror}") from None
+        raise ConfigError(f"{where}{named or path}: cannot be read: {error.strerror}") from None
     section = _section(document, path)
     if section is None:
         section = {} if os.path.basename(path) == PYPROJECT else document
@@ -100,7 +101,8 @@ def _load(path: str, root: str, extended_by: tuple[str, ...]) -> Config:
 
 def _of_file(table: Mapping[str, Any], path: str, root: str, extended_by: tuple[str, ...]) -> Config:
     """The configuration of the file `path`, on top of the one that it extends."""
-    changes = _changes(table, path, root)
+    # Whoever writes an `extend` may point it at any file; what is in there is not for the log of a CI run.
+    changes = _changes(table, path, root, quoted=not extended_by)
     start = table.get("extend")
     if start is None:
         return replace(Config(root=root, source=path), **changes)
@@ -109,7 +111,8 @@ def _of_file(table: Mapping[str, Any], path: str, root: str, extended_by: tuple[
     known = (*extended_by, path)
     if os.path.realpath(start) in {os.path.realpath(one) for one in known}:
         raise ConfigError(f"{path}: 'extend' (= {table['extend']!r}) leads back to {start}")
-    base = _load(start, os.path.dirname(start), known)
+    # The value of a variable may be a secret: a file that is not there is named as the configuration names it.
+    base = _load(start, os.path.dirname(start), known, table["extend"] if "$" in table["extend"] else "")
     return replace(_at_home(base), **_added(base, changes), root=root, source=path)
 
 
