@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from torchdev_lint.config import ConfigError
 from torchdev_lint.source.discovery import DiscoveryError
@@ -29,6 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def guarded(work: Callable[[], int], program: str) -> int:
     """The exit code of `work`; what ends it early is turned into a line on stderr and an exit code of its own."""
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # A finding must not be lost to a narrow locale.
@@ -42,10 +44,42 @@ def guarded(work: Callable[[], int], program: str) -> int:
         return FAILURE
     except BrokenPipeError:
         # Whoever read our output has gone; the interpreter must not try to flush the rest at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _forget_output()
         return CLOSED_PIPE
     except KeyboardInterrupt:
         return INTERRUPTED
+    except OSError as error:
+        # What the checks read and write has handlers of its own: this is the output, or a system out of resources.
+        _forget_output()
+        print(f"{program}: error: {error}", file=sys.stderr)
+        return FAILURE
+    except Exception:
+        # Python would end with 1, which says that there are findings.
+        import traceback
+
+        traceback.print_exc()
+        print(
+            f"{program}: error: this is a bug of {program}, not of what it read; please report it with the lines above",
+            file=sys.stderr,
+        )
+        return FAILURE
+
+
+def _open_closed_streams() -> None:
+    """Standard streams that were closed when the process began become sinks: no file that is opened may take their place."""
+    if sys.stdin is None or sys.stdout is None or sys.stderr is None:
+        while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+            pass
+        os.close(descriptor)
+        sys.stdin = sys.stdin or open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+        sys.stdout = sys.stdout or open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+        sys.stderr = sys.stderr or open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+
+
+def _forget_output() -> None:
+    """Let go of what standard output still holds, which the interpreter would try to write at exit."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _dispatch(arguments: list[str]) -> int:

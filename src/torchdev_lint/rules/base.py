@@ -90,7 +90,12 @@ class Rule:
     @classmethod
     def documentation(cls) -> str:
         """The rule's documentation: its module's docstring, as Markdown with `##` headings."""
-        text = sys.modules[cls.__module__].__doc__ or ""
+        module = sys.modules[cls.__module__]
+        text = module.__doc__
+        if text is None:  # `python -OO` leaves docstrings out
+            import ast
+
+            text = ast.get_docstring(ast.parse(inspect.getsource(module)), clean=False) or ""
         return inspect.cleandoc(text)
 
     @classmethod
