@@ -9,8 +9,9 @@ from collections.abc import Iterable, Sequence
 from torchdev_lint.cli_options import STDIN, Options
 from torchdev_lint.cli_output import Others, applicable, coloured, prepare_output, print_findings
 from torchdev_lint.config import REVEALED, Config, ConfigError
-from torchdev_lint.diagnostics import Applicability, Diagnostic
-from torchdev_lint.engine.run import NO_FIXES, Choice, RunResult, check_bytes, run
+from torchdev_lint.diagnostics import Applicability
+from torchdev_lint.engine.file_check import NO_FIXES, Choice, Choices, check_bytes
+from torchdev_lint.engine.run import RunResult, Workers, run
 from torchdev_lint.engine.sources import DiskSources
 from torchdev_lint.report import diff, summary
 from torchdev_lint.report.style import write
@@ -46,6 +47,7 @@ def check(options: Options) -> int:
         lambda config: allowed_fixes(options, config),
         write=options.fix and not options.diff,
         only=only,
+        workers=Workers(options.jobs, options.file_timeout),
     )
     if options.write_baseline and options.baseline is not None:
         return _write_baseline(result, options.baseline, failed=bool(found.problems))
@@ -95,15 +97,7 @@ def _choice(options: Options) -> Choice | None:
         from torchdev_lint.engine.baseline import Baseline
 
         choices.append(Baseline.read(options.baseline).new)
-    if not choices:
-        return None
-
-    def choose(path: str, text: str, found: list[Diagnostic]) -> list[Diagnostic]:
-        for choice in choices:
-            found = choice(path, text, found)
-        return found
-
-    return choose
+    return Choices(tuple(choices)) if choices else None
 
 
 def _write_baseline(result: RunResult, path: str, *, failed: bool) -> int:

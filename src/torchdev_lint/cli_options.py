@@ -12,6 +12,7 @@ from torchdev_lint import __version__
 from torchdev_lint.config import OUTPUT_FORMATS, Config, ConfigError, Selection
 from torchdev_lint.config_file import load_config_file, override
 from torchdev_lint.engine.settings import Settings
+from torchdev_lint.engine.workers import FILE_TIMEOUT
 from torchdev_lint.globs import anchored
 
 STDIN = "-"
@@ -57,6 +58,10 @@ class Options:
     quiet: bool
     verbose: bool
     color: str
+    jobs: int | None
+    """How many processes; None for as many as pay."""
+    file_timeout: float | None
+    """Seconds for one file; None for the default."""
     settings: Settings
 
     @property
@@ -116,6 +121,8 @@ def parse_check(arguments: Sequence[str]) -> Options:
         quiet=given.quiet,
         verbose=given.verbose,
         color=given.color,
+        jobs=given.jobs,
+        file_timeout=given.file_timeout,
         settings=_settings(given),
     )
 
@@ -226,6 +233,21 @@ def parser() -> argparse.ArgumentParser:
         "--exit-non-zero-on-fix", action="store_true", help="exit with 1 if something was fixed"
     )
 
+    work = made.add_argument_group("processes")
+    work.add_argument(
+        "-j",
+        "--jobs",
+        metavar="N",
+        type=_count,
+        help="how many processes check files (default: as many as pay; 1 for none but this)",
+    )
+    work.add_argument(
+        "--file-timeout",
+        metavar="SECONDS",
+        type=_seconds,
+        help=f"give up a file after so long (default: {FILE_TIMEOUT:g}, in processes)",
+    )
+
     general = made.add_argument_group("configuration")
     general.add_argument(
         "--config", action="append", metavar="PATH|KEY=VALUE", default=[], help="a TOML file or setting"
@@ -243,6 +265,23 @@ def parser() -> argparse.ArgumentParser:
 def _pair(group: Any, name: str, text: str) -> None:
     """A flag and its opposite; None when neither is given, and the last one wins."""
     group.add_argument(f"--{name}", action=argparse.BooleanOptionalAction, default=None, help=text)
+
+
+def _count(value: str) -> int:
+    number = int(value) if value.isdecimal() else 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"expected a number from 1 up, not {value!r}")
+    return number
+
+
+def _seconds(value: str) -> float:
+    try:
+        seconds = float(value)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected a number of seconds, not {value!r}")
+    return seconds
 
 
 def _comma_list(value: str) -> tuple[str, ...]:

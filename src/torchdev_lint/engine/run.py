@@ -1,4 +1,5 @@
-"""The run over files: read, prefilter, check, suppress, fix, write; results in the order of the paths."""
+"""The run over files: which of them can matter, checking those in processes, writing what was fixed; results in the order
+of the paths."""
 
 from __future__ import annotations
 
@@ -7,62 +8,70 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from torchdev_lint.config import SYNTAX_ERROR, UNUSED_SUPPRESSION, Config
-from torchdev_lint.diagnostics import Applicability, Diagnostic, Position, Range
-from torchdev_lint.engine.findings import findings
-from torchdev_lint.engine.parsing import judge_of
-from torchdev_lint.engine.prefilter import may_matter
+from torchdev_lint.config import Config
+from torchdev_lint.diagnostics import Applicability, Diagnostic
+from torchdev_lint.engine.file_check import (
+    NO_FIXES,
+    Choice,
+    FileResult,
+    can_matter,
+    check_bytes,
+    describe_bug,
+    unreadable,
+)
 from torchdev_lint.engine.sources import DiskSources
+from torchdev_lint.engine.workers import Lost, Workers, answered, start_method
 from torchdev_lint.files import read_bytes
-from torchdev_lint.fixes.fixpoint import Fixed, fix_text
 from torchdev_lint.fixes.writer import WriteError, replace_content
-from torchdev_lint.source.document import Document, SourceError
-from torchdev_lint.source.reading import NOTEBOOK_SUFFIX, read_source
-from torchdev_lint.source.suppression import Suppressions
 
 if TYPE_CHECKING:
-    from torchdev_lint.flow.projects import Sources
     from torchdev_lint.source.notebook import Notebook
 
-SYNTAX_ERROR_NAME = "syntax-error"
+__all__ = ["NO_FIXES", "Choice", "FileResult", "RunResult", "Workers", "check_bytes", "describe_bug", "run"]
 
-NO_FIXES: frozenset[Applicability] = frozenset()
-
-Choice = Callable[[str, str, list[Diagnostic]], list[Diagnostic]]
-"""Picks findings, given the path of a file, its text, which their positions are those of, and all of them."""
-
-_START = Range(Position(1, 1), Position(1, 1))
+HERE = Workers()
+"""Everything in this process."""
 
 
 @dataclass(frozen=True, slots=True)
-class FileResult:
-    """What one file came to.
-
-    `text` is what the diagnostics' positions refer to, the fixed text where something was fixed; `before` is
-    the text as it was read, `data` the bytes to be kept. `errors` end a run with exit code 2, `warnings`
-    do not. Of a notebook, the texts are its joined cells, and `notebooks` says how it was and is.
-    """
+class Job:
+    """A file to be checked, wherever that is done."""
 
     path: str
-    diagnostics: tuple[Diagnostic, ...] = ()
-    data: bytes = b""
-    text: str = ""
-    before: str = ""
-    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
-    errors: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    notebooks: tuple[Notebook, Notebook] | None = None
+    config: Config
+    allowed: frozenset[Applicability]
+    size: int = 0
+    """In bytes, when it was looked at; which one comes first depends on it, nothing else."""
 
-    @property
-    def changed(self) -> bool:
-        """Whether fixes changed the text."""
-        return self.text != self.before
 
-    def without_data(self) -> FileResult:
-        """The result less what no report needs: a run holds thousands of them."""
-        if self.diagnostics or self.changed:
-            return replace(self, data=b"")
-        return replace(self, data=b"", text="", before="", notebooks=None)
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a job came to; `original` are the bytes that were read, if `result` has others."""
+
+    result: FileResult
+    original: bytes = b""
+
+
+@dataclass(slots=True)
+class Checker:
+    """Checks files one after another; those that they import are read once for all. Picklable."""
+
+    only: Choice | None = None
+    sources: DiskSources = field(default_factory=DiskSources)
+
+    def __call__(self, job: Job) -> Checked:
+        """Check the file as it is now; nothing is written."""
+        data = _read(job.path, job.config)
+        if isinstance(data, FileResult):
+            return Checked(data)
+        result = check_bytes(data, job.path, job.config, job.allowed, self.only, self.sources)
+        if result.changed:
+            return Checked(result, data)
+        return Checked(result.without_data())
+
+    def without_fixes(self, job: Job, data: bytes) -> FileResult:
+        """What `data` comes to as it is."""
+        return check_bytes(data, job.path, job.config, only=self.only, sources=self.sources)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,153 +121,68 @@ def run(
     *,
     write: bool,
     only: Choice | None = None,
+    workers: Workers = HERE,
 ) -> RunResult:
     """Check the files `paths`; apply the fixes that are `allowed` under a file's configuration.
 
-    The files are rewritten only with `write`. What goes wrong in one file does not stop the run.
+    The files are rewritten only with `write`, when all of them have been checked: what a file comes to does not depend on
+    the order. What goes wrong in one file does not stop the run.
     """
-    return RunResult(tuple(_run(paths, config_for, allowed, write=write, only=only)))
-
-
-def _run(
-    paths: Iterable[str],
-    config_for: Callable[[str], Config],
-    allowed: Callable[[Config], frozenset[Applicability]],
-    *,
-    write: bool,
-    only: Choice | None = None,
-) -> Iterator[FileResult]:
-    sources = DiskSources()
-    for path in paths:
+    results: dict[int, FileResult] = {}
+    jobs: dict[int, Job] = {}
+    for index, path in enumerate(paths):
         config = config_for(path)
-        try:
-            data = read_bytes(path)
-        except OSError as error:
-            yield _unreadable(path, config, f"cannot be read: {error.strerror}")
-            continue
-        result = check_bytes(data, path, config, allowed(config), only, sources)
-        if write and result.changed:
-            try:
-                replace_content(path, result.data, data)
-            except WriteError as error:
-                unfixed = check_bytes(data, path, config, only=only, sources=sources)
-                result = replace(unfixed, errors=(*unfixed.errors, str(error)))
-        yield result.without_data()
+        data = _read(path, config)
+        if isinstance(data, FileResult):
+            results[index] = data
+        elif can_matter(data, path, config):
+            jobs[index] = Job(path, config, allowed(config), len(data))
+        else:
+            results[index] = FileResult(path)
+    checker = Checker(only)
+    changed: dict[int, Checked] = {}
+    for index, checked in _checked(checker, jobs, workers):
+        results[index] = checked.result
+        if checked.result.changed:
+            changed[index] = checked
+    for index, checked in sorted(changed.items()):
+        if write:
+            results[index] = _written(checked, jobs[index], checker)
+        results[index] = results[index].without_data()
+    return RunResult(tuple(results[index] for index in sorted(results)))
 
 
-def check_bytes(
-    data: bytes,
-    path: str,
-    config: Config,
-    allowed: frozenset[Applicability] = NO_FIXES,
-    only: Choice | None = None,
-    sources: Sources | None = None,
-) -> FileResult:
-    """Check the content `data` of `path`, apply the fixes that are `allowed`; writes no file.
+def _checked(checker: Checker, jobs: dict[int, Job], workers: Workers) -> Iterator[tuple[int, Checked]]:
+    """The index and what came of it for each job, the largest files first."""
+    order = sorted(jobs, key=lambda index: (-jobs[index].size, index))
+    count = workers.count([jobs[index].size for index in order])
+    if not count:
+        for index in jobs:
+            yield index, checker(jobs[index])
+        return
+    if start_method() == "fork":
+        import torchdev_lint.flow.interpreter  # noqa: F401  Forked processes share what is loaded.
 
-    Findings that are not among those `only` gives back are neither reported nor fixed. What `data` imports from its
-    project is read through `sources`; without them, no file is read.
-    """
-    untouched = FileResult(path, data=data)
-    if not may_matter(data, config) and not _may_be_suppressed_in_vain(data, path, config):
-        return untouched
+    for place, answer in answered(checker, [jobs[index] for index in order], count, workers.timeout):
+        index = order[place]
+        job = jobs[index]
+        if isinstance(answer, Lost):
+            answer = Checked(unreadable(job.path, job.config, f"Not checked: {answer.reason}"))
+        yield index, answer
+
+
+def _written(checked: Checked, job: Job, checker: Checker) -> FileResult:
+    """The result, its bytes being in the file now; that of the file without fixes, if they cannot be written."""
     try:
-        source = read_source(data, path)
-    except SourceError as error:
-        return _not_read(error, path, data, config)
+        replace_content(job.path, checked.result.data, checked.original)
+    except WriteError as error:
+        unfixed = checker.without_fixes(job, checked.original)
+        return replace(unfixed, errors=(*unfixed.errors, str(error)))
+    return checked.result
+
+
+def _read(path: str, config: Config) -> bytes | FileResult:
     try:
-        return _check_source(source, data, config, allowed, only, sources)
-    except Exception as error:  # One file's bad luck must not cost the others their findings.
-        return replace(untouched, errors=(describe_bug(error),))
-
-
-def _may_be_suppressed_in_vain(data: bytes, path: str, config: Config) -> bool:
-    return b"TDV" in data and config.selects(UNUSED_SUPPRESSION, path)
-
-
-def _not_read(error: SourceError, path: str, data: bytes, config: Config) -> FileResult:
-    if path.endswith(NOTEBOOK_SUFFIX):
-        from torchdev_lint.source.notebook import NotPythonError
-
-        if isinstance(error, NotPythonError):
-            return FileResult(path, data=data, warnings=(str(error),))
-    return replace(_unreadable(path, config, str(error)), data=data)
-
-
-def _check_source(
-    source: Document | Notebook,
-    data: bytes,
-    config: Config,
-    allowed: frozenset[Applicability],
-    only: Choice | None,
-    sources: Sources | None,
-) -> FileResult:
-    broken = _broken_cells(source)
-
-    def program(text: str) -> str:
-        return source.analysed(text, broken)
-
-    def check(text: str) -> list[Diagnostic]:
-        found = findings(program(text), source.path, config, sources=sources)
-        return found if only is None else only(source.path, text, found)
-
-    if allowed:
-        judge = judge_of(program(source.text))
-        fixed = fix_text(source.text, check, lambda text: judge(program(text)), allowed, source.newline)
-    else:
-        fixed = Fixed(source.text, tuple(check(source.text)))
-    errors = list(fixed.errors)
-    written = data
-    after = source
-    if fixed.text != source.text:
-        try:
-            written = _encoded(source, fixed.text, data)
-            after = source.with_text(fixed.text)
-        except SourceError as error:
-            errors.append(f"not fixed: {error}")
-            fixed = Fixed(source.text, tuple(check(source.text)))
-    diagnostics = [after.placed(one) for one in fixed.diagnostics]
-    if config.selects(SYNTAX_ERROR, source.path):
-        diagnostics += broken.values()
-    problems = Suppressions.of(after.analysed(after.text, broken)).problems
-    return FileResult(
-        source.path,
-        tuple(diagnostics),
-        written,
-        fixed.text,
-        source.text,
-        fixed.counts,
-        tuple(errors),
-        tuple(f"{after.describe_row(row)}: {problem}" for row, problem in problems),
-        None if isinstance(source, Document) or isinstance(after, Document) else (source, after),
-    )
-
-
-def _broken_cells(source: Document | Notebook) -> dict[int, Diagnostic]:
-    if isinstance(source, Document):
-        return {}
-    from torchdev_lint.engine.notebooks import broken_cells
-
-    return broken_cells(source)
-
-
-def _encoded(source: Document | Notebook, text: str, data: bytes) -> bytes:
-    if source.encode(source.text) != data:
-        raise SourceError("writing it would not give the untouched lines back as they were")
-    return source.encode(text)
-
-
-def _unreadable(path: str, config: Config, message: str) -> FileResult:
-    if not config.selects(SYNTAX_ERROR, path):
-        return FileResult(path, warnings=(message,))
-    return FileResult(path, (Diagnostic(path, SYNTAX_ERROR, SYNTAX_ERROR_NAME, message, _START),))
-
-
-def describe_bug(error: Exception) -> str:
-    """One line for a bug of this program: what was raised, and where."""
-    import traceback
-
-    frames = traceback.extract_tb(error.__traceback__)
-    where = f" (at {frames[-1].filename}:{frames[-1].lineno})" if frames else ""
-    message = " ".join(str(error).split())
-    return f"internal error: {type(error).__name__}{': ' if message else ''}{message}{where}"
+        return read_bytes(path)
+    except OSError as error:
+        return unreadable(path, config, f"cannot be read: {error.strerror}")

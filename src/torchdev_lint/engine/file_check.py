@@ -1,0 +1,196 @@
+"""One file: read, prefilter, check, suppress, fix; what it came to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from torchdev_lint.config import SYNTAX_ERROR, UNUSED_SUPPRESSION, Config
+from torchdev_lint.diagnostics import Applicability, Diagnostic, Position, Range
+from torchdev_lint.engine.findings import findings
+from torchdev_lint.engine.parsing import judge_of
+from torchdev_lint.engine.prefilter import may_matter
+from torchdev_lint.fixes.fixpoint import Fixed, fix_text
+from torchdev_lint.source.document import Document, SourceError
+from torchdev_lint.source.reading import NOTEBOOK_SUFFIX, read_source
+from torchdev_lint.source.suppression import Suppressions
+
+if TYPE_CHECKING:
+    from torchdev_lint.flow.projects import Sources
+    from torchdev_lint.source.notebook import Notebook
+
+SYNTAX_ERROR_NAME = "syntax-error"
+
+NO_FIXES: frozenset[Applicability] = frozenset()
+
+Choice = Callable[[str, str, list[Diagnostic]], list[Diagnostic]]
+"""Picks findings, given the path of a file, its text, which their positions are those of, and all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """A choice that is several, one after another. Picklable if they are."""
+
+    choices: tuple[Choice, ...]
+
+    def __call__(self, path: str, text: str, found: list[Diagnostic]) -> list[Diagnostic]:
+        """Those of `found` that all of them pick."""
+        for choice in self.choices:
+            found = choice(path, text, found)
+        return found
+
+
+_START = Range(Position(1, 1), Position(1, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class FileResult:
+    """What one file came to.
+
+    `text` is what the diagnostics' positions refer to, the fixed text where something was fixed; `before` is
+    the text as it was read, `data` the bytes to be kept. `errors` end a run with exit code 2, `warnings`
+    do not. Of a notebook, the texts are its joined cells, and `notebooks` says how it was and is.
+    """
+
+    path: str
+    diagnostics: tuple[Diagnostic, ...] = ()
+    data: bytes = b""
+    text: str = ""
+    before: str = ""
+    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    errors: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    notebooks: tuple[Notebook, Notebook] | None = None
+
+    @property
+    def changed(self) -> bool:
+        """Whether fixes changed the text."""
+        return self.text != self.before
+
+    def without_data(self) -> FileResult:
+        """The result less what no report needs: a run holds thousands of them."""
+        if self.diagnostics or self.changed:
+            return replace(self, data=b"")
+        return replace(self, data=b"", text="", before="", notebooks=None)
+
+
+def check_bytes(
+    data: bytes,
+    path: str,
+    config: Config,
+    allowed: frozenset[Applicability] = NO_FIXES,
+    only: Choice | None = None,
+    sources: Sources | None = None,
+) -> FileResult:
+    """Check the content `data` of `path`, apply the fixes that are `allowed`; writes no file.
+
+    Findings that are not among those `only` gives back are neither reported nor fixed. What `data` imports from its
+    project is read through `sources`; without them, no file is read.
+    """
+    untouched = FileResult(path, data=data)
+    if not can_matter(data, path, config):
+        return untouched
+    try:
+        source = read_source(data, path)
+    except SourceError as error:
+        return _not_read(error, path, data, config)
+    try:
+        return _check_source(source, data, config, allowed, only, sources)
+    except Exception as error:  # One file's bad luck must not cost the others their findings.
+        return replace(untouched, errors=(describe_bug(error),))
+
+
+def can_matter(data: bytes, path: str, config: Config) -> bool:
+    """Whether there can be anything to say of the content `data` of `path`."""
+    return may_matter(data, config) or (b"TDV" in data and config.selects(UNUSED_SUPPRESSION, path))
+
+
+def _not_read(error: SourceError, path: str, data: bytes, config: Config) -> FileResult:
+    if path.endswith(NOTEBOOK_SUFFIX):
+        from torchdev_lint.source.notebook import NotPythonError
+
+        if isinstance(error, NotPythonError):
+            return FileResult(path, data=data, warnings=(str(error),))
+    return replace(unreadable(path, config, str(error)), data=data)
+
+
+def _check_source(
+    source: Document | Notebook,
+    data: bytes,
+    config: Config,
+    allowed: frozenset[Applicability],
+    only: Choice | None,
+    sources: Sources | None,
+) -> FileResult:
+    broken = _broken_cells(source)
+
+    def program(text: str) -> str:
+        return source.analysed(text, broken)
+
+    def check(text: str) -> list[Diagnostic]:
+        found = findings(program(text), source.path, config, sources=sources)
+        return found if only is None else only(source.path, text, found)
+
+    if allowed:
+        judge = judge_of(program(source.text))
+        fixed = fix_text(source.text, check, lambda text: judge(program(text)), allowed, source.newline)
+    else:
+        fixed = Fixed(source.text, tuple(check(source.text)))
+    errors = list(fixed.errors)
+    written = data
+    after = source
+    if fixed.text != source.text:
+        try:
+            written = _encoded(source, fixed.text, data)
+            after = source.with_text(fixed.text)
+        except SourceError as error:
+            errors.append(f"not fixed: {error}")
+            fixed = Fixed(source.text, tuple(check(source.text)))
+    diagnostics = [after.placed(one) for one in fixed.diagnostics]
+    if config.selects(SYNTAX_ERROR, source.path):
+        diagnostics += broken.values()
+    problems = Suppressions.of(after.analysed(after.text, broken)).problems
+    return FileResult(
+        source.path,
+        tuple(diagnostics),
+        written,
+        fixed.text,
+        source.text,
+        fixed.counts,
+        tuple(errors),
+        tuple(f"{after.describe_row(row)}: {problem}" for row, problem in problems),
+        None if isinstance(source, Document) or isinstance(after, Document) else (source, after),
+    )
+
+
+def _broken_cells(source: Document | Notebook) -> dict[int, Diagnostic]:
+    if isinstance(source, Document):
+        return {}
+    from torchdev_lint.engine.notebooks import broken_cells
+
+    return broken_cells(source)
+
+
+def _encoded(source: Document | Notebook, text: str, data: bytes) -> bytes:
+    if source.encode(source.text) != data:
+        raise SourceError("writing it would not give the untouched lines back as they were")
+    return source.encode(text)
+
+
+def unreadable(path: str, config: Config, message: str) -> FileResult:
+    """What a file came to that cannot be read, or not checked: `message` says why."""
+    if not config.selects(SYNTAX_ERROR, path):
+        return FileResult(path, warnings=(message,))
+    return FileResult(path, (Diagnostic(path, SYNTAX_ERROR, SYNTAX_ERROR_NAME, message, _START),))
+
+
+def describe_bug(error: Exception) -> str:
+    """One line for a bug of this program: what was raised, and where."""
+    import traceback
+
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" (at {frames[-1].filename}:{frames[-1].lineno})" if frames else ""
+    message = " ".join(str(error).split())
+    return f"internal error: {type(error).__name__}{': ' if message else ''}{message}{where}"

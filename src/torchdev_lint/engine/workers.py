@@ -1,0 +1,252 @@
+"""Answering jobs in processes: one that dies, or takes too long, costs one job, and the others are answered.
+
+`concurrent.futures.ProcessPoolExecutor` gives up all that is left when one of its processes dies; linting the file that
+kills LibCST's parser must not cost the others their findings.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+    from multiprocessing.process import BaseProcess
+
+J = TypeVar("J")
+R = TypeVar("R")
+
+FILE_TIMEOUT = 60.0
+"""Seconds that one file may take in a process of its own, unless it is said otherwise."""
+_NO_MORE = None
+"""Instead of a tuple with a job."""
+START_TIMEOUT = 120.0
+"""Seconds that a process may take to start."""
+FORKED_PAYS = 25_000
+SPAWNED_PAYS = 150_000
+"""Bytes of source that have to be there for each process: starting one, which imports LibCST when it is spawned, costs as
+much as checking so many (benchmarks/speed.py measures it)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """What a job came to whose process did not live to answer: `reason` says why, as the end of a sentence."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """How many processes may work, and for how long on one job."""
+
+    jobs: int | None = 1
+    """As many processes, where there is work for them; None for as many as pay."""
+    timeout: float | None = None
+    """Seconds; None for `FILE_TIMEOUT`. Given, it holds for small runs as well, which then take a process of their own."""
+
+    def count(self, sizes: Sequence[int]) -> int:
+        """How many processes to start for jobs of so many bytes; 0 for doing it here."""
+        least = 0 if self.timeout is None else 1
+        if self.jobs is None:
+            pays = FORKED_PAYS if start_method() == "fork" else SPAWNED_PAYS
+            wanted = min(processors(), sum(sizes) // pays)
+        else:
+            wanted = self.jobs
+        wanted = min(wanted, len(sizes))
+        return max(wanted if wanted > 1 else 0, least)
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    with suppress(AttributeError):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def start_method() -> str:
+    """`fork` where that is safe: with no other thread, which might hold a lock, and not on macOS, whose libraries may not
+    survive it (https://docs.python.org/3/library/multiprocessing.html#contexts-and-start-methods)."""
+    import threading
+
+    safe = hasattr(os, "fork") and sys.platform != "darwin" and threading.active_count() == 1
+    return "fork" if safe else "spawn"
+
+
+def answered(
+    answer: Callable[[J], R],
+    jobs: Sequence[J],
+    count: int,
+    timeout: float | None = None,
+    method: str | None = None,
+) -> Iterator[tuple[int, R | Lost]]:
+    """The index and the answer of each job, as they come, from `count` processes, which take the jobs in order.
+
+    Spawned processes (`method`; see `start_method`) need `answer` and the jobs to be picklable. All of them have ended
+    when the iterator is closed or raises, and so on `KeyboardInterrupt`.
+    """
+    pool = _Pool(answer, list(enumerate(jobs)), timeout or FILE_TIMEOUT, method or start_method())
+    try:
+        yield from pool.run(count)
+    finally:
+        pool.end()
+
+
+@dataclass(slots=True)
+class _Worker:
+    process: BaseProcess
+    connection: Connection
+    deadline: float
+    index: int | None = None
+    """The job that it works on; None until it says that it has started."""
+
+
+@dataclass(slots=True)
+class _Pool(Generic[J, R]):
+    answer: Callable[[J], R]
+    jobs: list[tuple[int, J]]
+    timeout: float
+    method: str
+    next: int = 0
+    workers: list[_Worker] = field(default_factory=list)
+
+    def run(self, count: int) -> Iterator[tuple[int, R | Lost]]:
+        from multiprocessing.connection import wait
+        from time import monotonic
+
+        for _ in range(min(count, len(self.jobs))):
+            self._start()
+        while self.workers:
+            patience = min(worker.deadline for worker in self.workers) - monotonic()
+            ready = wait([worker.connection for worker in self.workers], max(patience, 0.0))
+            now = monotonic()
+            for worker in list(self.workers):
+                if worker.connection in ready:
+                    yield from self._received(worker)
+                elif worker.deadline <= now:
+                    worker.process.kill()
+                    yield from self._lost(worker, f"it took more than {self.timeout:g} seconds")
+
+    def _start(self) -> None:
+        import multiprocessing
+        from time import monotonic
+
+        context: Any = multiprocessing.get_context(self.method)
+        ours, theirs = context.Pipe()
+        # A forked process has our end of its own pipe as well: it would not see us go.
+        inherited = ours if self.method == "fork" else None
+        process = context.Process(target=_work, args=(theirs, inherited, self.answer), daemon=True)
+        with _interruptions_ignored():
+            process.start()
+        theirs.close()
+        self.workers.append(_Worker(process, ours, monotonic() + START_TIMEOUT))
+
+    def _give(self, worker: _Worker) -> None:
+        """The next job to a worker; it may go when there is none."""
+        from time import monotonic
+
+        if self.next == len(self.jobs):
+            self.workers.remove(worker)
+            with suppress(OSError):
+                # Forked processes hold each other's pipes: closing ours alone would not be seen.
+                worker.connection.send(_NO_MORE)
+            worker.connection.close()
+            worker.process.join()
+            return
+        worker.index, job = self.jobs[self.next]
+        self.next += 1
+        worker.deadline = monotonic() + self.timeout
+        with suppress(OSError):  # It died: seen when its answer is waited for.
+            worker.connection.send((job,))
+
+    def _received(self, worker: _Worker) -> Iterator[tuple[int, R | Lost]]:
+        try:
+            result: R | Lost = worker.connection.recv()
+        except (EOFError, OSError):
+            yield from self._lost(worker, "")
+            return
+        if worker.index is not None:
+            yield worker.index, result
+        self._give(worker)
+
+    def _lost(self, worker: _Worker, reason: str) -> Iterator[tuple[int, Lost]]:
+        """A process has ended; another takes its place, if there is work left."""
+        self.workers.remove(worker)
+        worker.connection.close()
+        worker.process.join()
+        reason = reason or _ending(worker.process.exitcode)
+        if worker.index is not None:
+            yield worker.index, Lost(reason)
+        elif self.next < len(self.jobs):
+            # Whatever ends processes before they start must not go on for ever.
+            yield self.jobs[self.next][0], Lost(f"no process could be started for it: {reason}")
+            self.next += 1
+        if self.next < len(self.jobs):
+            self._start()
+
+    def end(self) -> None:
+        """Leave no process behind."""
+        for worker in self.workers:
+            worker.process.kill()
+            worker.connection.close()
+        for worker in self.workers:
+            worker.process.join()
+        self.workers.clear()
+
+
+def _work(connection: Connection, inherited: Connection | None, answer: Callable[[J], R]) -> None:
+    """What a process does: answer until there are no more jobs."""
+    import gc
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Whoever started us is told, and ends us.
+    if inherited is not None:
+        inherited.close()
+        gc.freeze()  # What was there before is shared with the parent, and stays.
+    connection.send(None)  # Here we are.
+    while True:
+        try:
+            message = connection.recv()
+        except EOFError:
+            return
+        if message is _NO_MORE:
+            return
+        result: R | Lost
+        try:
+            result = answer(message[0])
+        except BaseException as error:  # Native code raises others, too.
+            result = Lost(f"{type(error).__name__}: {' '.join(str(error).split())}")
+        connection.send(result)
+
+
+@contextmanager
+def _interruptions_ignored() -> Iterator[None]:
+    """For a moment: a process inherits what is done with signals."""
+    import signal
+    import threading
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _ending(code: int | None) -> str:
+    """How a process ended, in words."""
+    if code is None or code >= 0:
+        return f"the process that checked it ended (exit code {code})"
+    import signal
+
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"signal {-code}"
+    why = " (out of memory?)" if name == "SIGKILL" else ""
+    return f"the process that checked it was ended by {name}{why}"

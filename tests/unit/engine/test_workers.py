@@ -1,0 +1,89 @@
+"""Processes: every job is answered, in whichever way they end."""
+
+import os
+import time
+
+import pytest
+
+from torchdev_lint.engine.workers import Lost, Workers, answered
+
+METHODS = [pytest.param("fork", marks=pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")), "spawn"]
+
+KILLED = "__import__('os').kill(__import__('os').getpid(), 9)"
+ENDED = "__import__('os').kill(__import__('os').getpid(), 15)"
+LEFT = "__import__('os')._exit(3)"
+ENDLESS = "__import__('time').sleep(600)"
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_process_that_dies_costs_its_own_job(method: str) -> None:
+    # `eval` is something that a spawned process can be given, too.
+    jobs = ["1", KILLED, "2", ENDED, "1 / 0", LEFT, "3"]
+    found = dict(answered(eval, jobs, 2, 60, method))
+    assert found == {
+        0: 1,
+        1: Lost("the process that checked it was ended by SIGKILL (out of memory?)"),
+        2: 2,
+        3: Lost("the process that checked it was ended by SIGTERM"),
+        4: Lost("ZeroDivisionError: division by zero"),
+        5: Lost("the process that checked it ended (exit code 3)"),
+        6: 3,
+    }
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_job_that_takes_too_long_is_given_up(method: str) -> None:
+    jobs = [ENDLESS, "1", "2", "3"]
+    found = dict(answered(eval, jobs, 2, 1, method))
+    assert found == {0: Lost("it took more than 1 seconds"), 1: 1, 2: 2, 3: 3}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_no_process_is_left_when_nobody_wants_more() -> None:
+    answers = answered(eval, ["__import__('os').getpid()", ENDLESS, ENDLESS], 2, 60, "fork")
+    _, pid = next(answers)
+    answers.close()
+    with pytest.raises(ChildProcessError):  # It was waited for: there is nothing left of it.
+        os.waitpid(pid, 0)
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_processes_that_cannot_start_do_not_go_on_for_ever() -> None:
+    class Gone:
+        def __reduce__(self) -> tuple[object, tuple[int]]:
+            return os._exit, (7,)
+
+        def __call__(self, job: str) -> str:
+            return job
+
+    found = dict(answered(Gone(), ["a", "b"], 1, 60, "spawn"))
+    assert found == dict.fromkeys(
+        (0, 1), Lost("no process could be started for it: the process that checked it ended (exit code 7)")
+    )
+
+
+def test_work_decides_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torchdev_lint.engine.workers.processors", lambda: 8)
+    monkeypatch.setattr("torchdev_lint.engine.workers.start_method", lambda: "fork")
+    automatic = Workers(None)
+    assert automatic.count([]) == 0
+    assert automatic.count([100] * 20) == 0
+    assert automatic.count([1_000_000]) == 0
+    assert 2 <= automatic.count([30_000, 30_000]) <= 8
+    assert automatic.count([1_000_000] * 20) == 8
+    assert Workers(1).count([1_000_000] * 20) == 0
+    assert Workers(4).count([100] * 20) == 4
+    assert Workers(4).count([100] * 3) == 3
+    # a time limit can only be kept from outside
+    assert Workers(1, timeout=5).count([100]) == 1
+    assert Workers(None, timeout=5).count([100] * 2) == 1
+
+
+def test_jobs_are_taken_in_order() -> None:
+    before = time.monotonic()
+    jobs = ["__import__('time').monotonic()"] * 6
+    started = dict(answered(eval, jobs, 1, 60))
+    times = [started[index] for index in range(6)]
+    assert times == sorted(times)
+    assert min(times) >= before
