@@ -125,6 +125,10 @@ def _dispatch(arguments: list[str]) -> int:
         from torchdev_lint.cli_server import server
 
         return server(arguments[1:])
+    if command == "clean":
+        from torchdev_lint.cli_clean import clean
+
+        return clean(arguments[1:])
     from torchdev_lint.cli_check import check
     from torchdev_lint.cli_options import parse_check
 

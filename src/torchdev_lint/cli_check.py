@@ -6,10 +6,11 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 
-from torchdev_lint.cli_options import STDIN, Options
+from torchdev_lint.cli_options import STDIN, Options, cache_directory
 from torchdev_lint.cli_output import Others, applicable, coloured, prepare_output, print_findings
 from torchdev_lint.config import REVEALED, Config, ConfigError
 from torchdev_lint.diagnostics import Applicability
+from torchdev_lint.engine.caches import Caches
 from torchdev_lint.engine.file_check import NO_FIXES, Choice, Choices, check_bytes
 from torchdev_lint.engine.run import RunResult, Workers, run
 from torchdev_lint.engine.sources import DiskSources
@@ -48,6 +49,7 @@ def check(options: Options) -> int:
         write=options.fix and not options.diff,
         only=only,
         workers=Workers(options.jobs, options.file_timeout),
+        caches=None if options.no_cache else Caches(cache_directory(options.cache_dir, settings)),
     )
     if options.write_baseline and options.baseline is not None:
         return _write_baseline(result, options.baseline, failed=bool(found.problems))

@@ -16,6 +16,8 @@ from torchdev_lint.engine.workers import FILE_TIMEOUT
 from torchdev_lint.globs import anchored
 
 STDIN = "-"
+CACHE_DIRECTORY = ".torchdev_lint_cache"
+"""In the root of the project, unless `--cache-dir` names another."""
 
 _DESCRIPTION = "Find, explain and repair PyTorch device mismatches."
 _EPILOG = """commands:
@@ -27,6 +29,7 @@ _EPILOG = """commands:
   generate-shell-completion SHELL
                      print what completes commands and flags in bash, zsh or fish
   server             serve an editor (Language Server Protocol)
+  clean              remove the kept results of this project
   version            print the version
 
 A path that is named like a command is reached as ./check.
@@ -62,6 +65,9 @@ class Options:
     """How many processes; None for as many as pay."""
     file_timeout: float | None
     """Seconds for one file; None for the default."""
+    cache_dir: str | None
+    """The directory for results; None for the project's own."""
+    no_cache: bool
     settings: Settings
 
     @property
@@ -123,8 +129,15 @@ def parse_check(arguments: Sequence[str]) -> Options:
         color=given.color,
         jobs=given.jobs,
         file_timeout=given.file_timeout,
+        cache_dir=given.cache_dir,
+        no_cache=given.no_cache,
         settings=_settings(given),
     )
+
+
+def cache_directory(given: str | None, settings: Settings) -> str:
+    """Where results are kept: where it was said, else in the root of the project around the working directory."""
+    return given or os.path.join(settings.for_directory(".").root, CACHE_DIRECTORY)
 
 
 def _without_command(arguments: Sequence[str]) -> list[str]:
@@ -258,7 +271,12 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help='write external = ["TDV"] into Ruff\'s configuration, so that Ruff leaves `# noqa: TDV001` alone',
     )
-    general.add_argument("-n", "--no-cache", action="store_true", help="accepted; nothing is cached")
+    general.add_argument("-n", "--no-cache", action="store_true", help="neither use nor keep results")
+    general.add_argument(
+        "--cache-dir",
+        metavar="PATH",
+        help=f"where results are kept (default: {CACHE_DIRECTORY} in the project)",
+    )
     return made
 
 

@@ -21,6 +21,7 @@ LAYERS = (
         "cli_options",
         "cli_output",
         "cli_noqa",
+        "cli_clean",
         "cli_check",
         "cli_rule",
         "cli_config",

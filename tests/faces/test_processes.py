@@ -21,7 +21,7 @@ def check_source(text, path, config, *more):
     if "KILLED" in text:
         os.kill(os.getpid(), signal.SIGSEGV)
     if "ENDLESS" in text:
-        print("waiting", file=sys.stderr, flush=True)
+        os.write(2, b"waiting\\n")  # In one piece, with two processes writing.
         time.sleep(600)
     return real(text, path, config, *more)
 
@@ -48,7 +48,7 @@ def some_fixtures(where: Path) -> None:
 
 def test_any_number_of_processes_says_the_same(project: Path) -> None:
     some_fixtures(project)
-    results = {jobs: lint(".", f"--jobs={jobs}", cwd=project) for jobs in (1, 2, 3)}
+    results = {jobs: lint(".", "--no-cache", f"--jobs={jobs}", cwd=project) for jobs in (1, 2, 3)}
     assert results[1].returncode == 1
     assert results[1].stdout.count("TDV") > 10
     for result in results.values():
@@ -61,7 +61,7 @@ def test_fixes_are_the_same(project: Path) -> None:
         folder = project / str(jobs)
         folder.mkdir()
         some_fixtures(folder)
-        result = lint(".", "--fix", "--unsafe-fixes", f"--jobs={jobs}", cwd=folder)
+        result = lint(".", "--no-cache", "--fix", "--unsafe-fixes", f"--jobs={jobs}", cwd=folder)
         assert result.returncode in (0, 1)
         contents[jobs] = (result.stdout, {path.name: path.read_bytes() for path in folder.iterdir()})
     assert contents[1] == contents[2]
@@ -124,3 +124,23 @@ def test_bad_numbers_are_told(project: Path, argument: str) -> None:
         f"argument {'-j/' if 'jobs' in argument else ''}{argument.partition('=')[0]}: expected"
         in result.stderr
     )
+
+
+def test_kept_results_say_the_same_and_can_be_removed(project: Path) -> None:
+    some_fixtures(project)
+    (project / "unread.ipynb").write_text("{")
+    first = lint(".", "--jobs=2", cwd=project)
+    assert (project / ".torchdev_lint_cache" / "CACHEDIR.TAG").exists()
+    for flags in ([], ["--no-cache"], ["--output-format=json"], ["--output-format=full"]):
+        warm, cold = (lint(".", *flags, *more, cwd=project) for more in ([], ["--no-cache"]))
+        assert (warm.returncode, warm.stdout, warm.stderr) == (cold.returncode, cold.stdout, cold.stderr)
+    assert lint(".", cwd=project).stdout == first.stdout
+    command = [sys.executable, "-m", "torchdev_lint", "clean"]
+    result = subprocess.run(command, capture_output=True, text=True, cwd=project, check=True)
+    assert result.stdout == f"Removed {project / '.torchdev_lint_cache'}\n"
+    assert not (project / ".torchdev_lint_cache").exists()
+    assert subprocess.run(command, capture_output=True, text=True, cwd=project, check=True).stdout == ""
+    (project / ".torchdev_lint_cache").mkdir()
+    refused = subprocess.run(command, capture_output=True, text=True, cwd=project, check=False)
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+    assert "not made by torchdev-lint" in refused.stderr

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from torchdev_lint.engine.check import unify_newlines
 from torchdev_lint.engine.parsing import ParseError, parse_module
+from torchdev_lint.engine.stamps import Stamp, digest_of, stamp_of, stamp_of_path
 from torchdev_lint.files import read_bytes
 from torchdev_lint.source.document import Document, SourceError
 
@@ -22,9 +23,20 @@ MAX_KEPT = 2_500_000
 
 
 @dataclass(slots=True)
+class Seen:
+    """What was looked at on disk, and what was seen there: as long as that is so, so is whatever was concluded from it."""
+
+    directories: dict[str, tuple[Stamp | None, dict[str, bool]]] = field(default_factory=dict)
+    """By directory: its stamp before it was looked at (None when there is none), and which names were there."""
+    files: dict[str, tuple[Stamp, str]] = field(default_factory=dict)
+    """By path: the stamp, and the digest of the content (empty when it was not read)."""
+
+
+@dataclass(slots=True)
 class _Kept:
-    stamp: tuple[int, int]
+    stamp: Stamp
     text: str | None
+    digest: str
     tree: cst.Module | None = None
     parsed: bool = False
 
@@ -34,14 +46,29 @@ class DiskSources:
 
     def __init__(self) -> None:
         self._exists: dict[str, bool] = {}
+        self._directories: dict[str, Stamp | None] = {}
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
         self._size = 0
+        self._seen: Seen | None = None
+
+    def watch(self) -> Seen:
+        """What is looked at from here on, until this is called again."""
+        self._seen = Seen()
+        return self._seen
 
     def exists(self, path: str) -> bool:
         """Whether there is a file or a directory."""
+        directory, name = os.path.split(path)
         found = self._exists.get(path)
         if found is None:
+            if directory not in self._directories:
+                self._directories[directory] = stamp_of_path(directory)
             found = self._exists[path] = os.path.exists(path)
+        if self._seen is not None:
+            entry = self._seen.directories.get(directory)
+            if entry is None:
+                entry = self._seen.directories[directory] = (self._directories.get(directory), {})
+            entry[1][name] = found
         return found
 
     def look_again(self) -> None:
@@ -67,16 +94,27 @@ class DiskSources:
         return kept.tree
 
     def _read(self, path: str) -> _Kept | None:
+        kept = self._fresh(path)
+        if self._seen is not None:
+            if kept is None:
+                self.exists(path)
+            else:
+                self._seen.files[path] = (kept.stamp, kept.digest)
+        return kept
+
+    def _fresh(self, path: str) -> _Kept | None:
         try:
             status = os.stat(path)
         except OSError:
             return None
-        stamp = (status.st_mtime_ns, status.st_size)
+        stamp = stamp_of(status)
         kept = self._kept.get(path)
         if kept is not None and kept.stamp == stamp:
             self._kept.move_to_end(path)
             return kept
-        kept = _Kept(stamp, _text(path) if status.st_size <= MAX_BYTES else None)
+        data = _data(path) if status.st_size <= MAX_BYTES else None
+        text = None if data is None else _text(data, path)
+        kept = _Kept(stamp, text, "" if data is None else digest_of(data))
         previous = self._kept.pop(path, None)
         self._size += status.st_size - (previous.stamp[1] if previous is not None else 0)
         self._kept[path] = kept
@@ -86,8 +124,15 @@ class DiskSources:
         return kept
 
 
-def _text(path: str) -> str | None:
+def _data(path: str) -> bytes | None:
     try:
-        return unify_newlines(Document.from_bytes(read_bytes(path), path).text)
-    except (OSError, SourceError):
+        return read_bytes(path)
+    except OSError:
+        return None
+
+
+def _text(data: bytes, path: str) -> str | None:
+    try:
+        return unify_newlines(Document.from_bytes(data, path).text)
+    except SourceError:
         return None

@@ -1,0 +1,322 @@
+"""What files came to in earlier runs, by what it depended on.
+
+An entry holds as long as its file does, and every other file and directory that was looked at while it was checked. One
+cache file for each key (tool, versions, configuration): JSON behind a line with its checksum. Whatever cannot be read is as if
+it were not there, and a file is replaced as a whole: of runs at the same time, the last one's results are kept.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import zlib
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from torchdev_lint.engine.cache_format import from_plain, to_plain
+from torchdev_lint.engine.stamps import SURE_AFTER, Stamp, digest_of, stamp_of_path
+from torchdev_lint.files import read_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from torchdev_lint.diagnostics import Diagnostic
+    from torchdev_lint.engine.sources import Seen
+
+HEAD = b"torchdev-lint results 1"
+MAX_FILES = 12
+"""Cache files in a directory: those used least recently go first."""
+MAX_BYTES = 64_000_000
+"""Size of one of them."""
+TAG = "CACHEDIR.TAG"
+_TAG_TEXT = (
+    "Signature: 8a477f597d28d172789f06886806bc55\n# Made by torchdev-lint; see https://bford.info/cachedir/\n"
+)
+
+_MALFORMED = (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError)
+
+
+@dataclass(slots=True)
+class _File:
+    """A file that results depend on. `stamp` is None when it says too little: changed a moment before it was seen."""
+
+    path: str
+    stamp: Stamp | None
+    digest: str
+    holds: bool | None = None
+    """Whether it is as it was; None when that was not looked at in this run."""
+
+
+@dataclass(slots=True)
+class _Directory:
+    """A directory in which names were looked for; `stamp` is None when it has to be looked at again, () when there was none."""
+
+    path: str
+    stamp: Stamp | tuple[()] | None
+    names: dict[str, bool]
+    holds: bool | None = None
+
+
+@dataclass(slots=True)
+class _Entry:
+    own: int
+    files: list[int]
+    directories: list[int]
+    found: list[Any]
+    warnings: list[str]
+
+
+@dataclass(slots=True)
+class Cache:
+    """The results for one key, read from and written to `path`."""
+
+    path: str
+    key: str
+    _files: list[_File] = field(default_factory=list)
+    _directories: list[_Directory] = field(default_factory=list)
+    _entries: dict[str, _Entry] = field(default_factory=dict)
+    _file_index: dict[str, int] = field(default_factory=dict)
+    _directory_index: dict[str, int] = field(default_factory=dict)
+    _visited: set[str] = field(default_factory=set)
+    _here: str = field(default_factory=os.getcwd)
+    _changed: bool = False
+
+    @classmethod
+    def load(cls, directory: str, key: str) -> Cache:
+        """The cache for `key` in `directory`, empty when there is none."""
+        path = os.path.join(directory, f"{zlib.crc32(key.encode('utf-8', 'surrogatepass')):08x}.json")
+        cache = cls(path, key)
+        with suppress(OSError, *_MALFORMED):
+            cache._read()
+        return cache
+
+    def _read(self) -> None:
+        with open(self.path, "rb") as file:
+            head, _, body = file.read(MAX_BYTES).partition(b"\n")
+        if head != _head(body):
+            return
+        content = json.loads(body)
+        if content["key"] != self.key:
+            return
+        files = [_File(path, stamp and tuple(stamp), digest) for path, stamp, digest in content["files"]]
+        directories = [
+            _Directory(path, None if stamp is None else tuple(stamp), names)
+            for path, stamp, names in content["directories"]
+        ]
+        entries = {path: _Entry(*entry) for path, entry in content["entries"].items()}
+        self._files, self._directories, self._entries = files, directories, entries
+        self._file_index = {one.path: index for index, one in enumerate(files)}
+        self._directory_index = {one.path: index for index, one in enumerate(directories)}
+
+    def look_up(self, path: str) -> tuple[tuple[Diagnostic, ...], tuple[str, ...]] | None:
+        """The diagnostics and warnings of a file; None when they are not known, or not any more."""
+        self._visited.add(path)
+        entry = self._entries.get(path)
+        if entry is None:
+            return None
+        try:
+            if self._holds(entry):
+                found = tuple(from_plain(path, one) for one in entry.found) if entry.found else ()
+                return found, tuple(entry.warnings)
+        except _MALFORMED:
+            pass
+        del self._entries[path]
+        self._changed = True
+        return None
+
+    def put(
+        self,
+        path: str,
+        stamp: Stamp,
+        digest: str,
+        seen: Seen | None,
+        found: Iterable[Diagnostic],
+        warnings: Iterable[str],
+    ) -> None:
+        """Keep what a file came to: its stamp and digest when it was read, and what else was looked at."""
+        self._visited.add(path)
+        self._changed = True
+        own = self._file(self._absolute(path), stamp, digest)
+        files, directories = [], []
+        if seen is not None:
+            files = [self._file(other, *told) for other, told in seen.files.items()]
+            directories = [self._directory(where, *told) for where, told in seen.directories.items()]
+        plain = [to_plain(one) for one in found]
+        self._entries[path] = _Entry(
+            own, [one for one in files if one != own], directories, plain, list(warnings)
+        )
+
+    def save(self) -> None:
+        """Write what is known, if anything is new. What cannot be written is not kept, and nothing else happens."""
+        if not self._changed:
+            return
+        self._forget()
+        content = {
+            "key": self.key,
+            "files": [[one.path, one.stamp, one.digest] for one in self._files],
+            "directories": [[one.path, one.stamp, one.names] for one in self._directories],
+            "entries": {
+                path: [entry.own, entry.files, entry.directories, entry.found, entry.warnings]
+                for path, entry in self._entries.items()
+            },
+        }
+        body = json.dumps(content, separators=(",", ":")).encode()
+        directory = os.path.dirname(self.path)
+        temporary = f"{self.path}.{os.getpid()}.tmp"
+        if len(body) + 100 > MAX_BYTES:
+            return
+        with suppress(OSError):
+            prepare(directory)
+            try:
+                with open(temporary, "wb") as file:
+                    file.write(_head(body) + b"\n" + body)
+                os.replace(temporary, self.path)
+            except BaseException:
+                with suppress(OSError):
+                    os.unlink(temporary)
+                raise
+            _thin_out(directory)
+
+    # -- what holds
+
+    def _holds(self, entry: _Entry) -> bool:
+        return (
+            self._file_holds(self._files[entry.own])
+            and all(self._file_holds(self._files[index]) for index in entry.files)
+            and all(self._directory_holds(self._directories[index]) for index in entry.directories)
+        )
+
+    def _file_holds(self, one: _File) -> bool:
+        if one.holds is None:
+            now = stamp_of_path(one.path)
+            if now is None:
+                one.holds = False
+            elif now == one.stamp:
+                one.holds = True
+            else:
+                one.holds = one.digest != "" and one.digest == _digest(one.path)
+                if one.holds:
+                    one.stamp = _if_sure(now)
+                    self._changed = True
+        return one.holds
+
+    def _directory_holds(self, one: _Directory) -> bool:
+        if one.holds is None:
+            now = stamp_of_path(one.path)
+            if one.stamp is not None and (now or ()) == one.stamp:
+                one.holds = True
+            else:
+                exists = os.path.exists
+                one.holds = all(
+                    exists(os.path.join(one.path, name)) == is_there for name, is_there in one.names.items()
+                )
+                if one.holds:
+                    one.stamp = () if now is None else _if_sure(now)
+                    self._changed = True
+        return one.holds
+
+    # -- what is new
+
+    def _file(self, path: str, stamp: Stamp, digest: str) -> int:
+        index = self._file_index.get(path)
+        if index is not None:
+            one = self._files[index]
+            if not digest and self._file_holds(one):
+                return index
+            if digest and one.digest == digest:
+                if one.holds is not True:
+                    one.stamp, one.holds = _if_sure(stamp), True
+                return index
+            one.holds = False
+        self._files.append(_File(path, _if_sure(stamp), digest, holds=True))
+        self._file_index[path] = len(self._files) - 1
+        return len(self._files) - 1
+
+    def _directory(self, path: str, stamp: Stamp | None, names: dict[str, bool]) -> int:
+        index = self._directory_index.get(path)
+        if index is not None:
+            one = self._directories[index]
+            if self._directory_holds(one) and all(
+                one.names.get(name, there) == there for name, there in names.items()
+            ):
+                one.names |= names
+                if one.stamp != (() if stamp is None else stamp):
+                    one.stamp = None  # It changed while the files were checked.
+                return index
+            one.holds = False
+        known = () if stamp is None else _if_sure(stamp)
+        self._directories.append(_Directory(path, known, dict(names), holds=True))
+        self._directory_index[path] = len(self._directories) - 1
+        return len(self._directories) - 1
+
+    def _absolute(self, path: str) -> str:
+        return os.path.join(self._here, path) if not path.startswith(".") else os.path.abspath(path)
+
+    def _forget(self) -> None:
+        """Drop entries that do not hold any more or whose files have gone, and what nothing depends on."""
+        kept = {
+            path: entry
+            for path, entry in self._entries.items()
+            if all(self._files[index].holds is not False for index in (entry.own, *entry.files))
+            and all(self._directories[index].holds is not False for index in entry.directories)
+            and (path in self._visited or os.path.exists(self._files[entry.own].path))
+        }
+        used = sorted({index for entry in kept.values() for index in (entry.own, *entry.files)})
+        files = {old: new for new, old in enumerate(used)}
+        used_directories = sorted({index for entry in kept.values() for index in entry.directories})
+        directories = {old: new for new, old in enumerate(used_directories)}
+        self._files = [self._files[index] for index in used]
+        self._directories = [self._directories[index] for index in used_directories]
+        self._entries = {
+            path: _Entry(
+                files[entry.own],
+                [files[index] for index in entry.files],
+                [directories[index] for index in entry.directories],
+                entry.found,
+                entry.warnings,
+            )
+            for path, entry in kept.items()
+        }
+        self._file_index = {one.path: index for index, one in enumerate(self._files)}
+        self._directory_index = {one.path: index for index, one in enumerate(self._directories)}
+
+
+def _if_sure(stamp: Stamp) -> Stamp | None:
+    """The stamp, unless the next change could still get the same one."""
+    return stamp if stamp[0] < time.time_ns() - SURE_AFTER else None
+
+
+def _digest(path: str) -> str:
+    try:
+        return digest_of(read_bytes(path))
+    except OSError:
+        return ""
+
+
+def _head(body: bytes) -> bytes:
+    return b"%s %08x" % (HEAD, zlib.crc32(body))
+
+
+def prepare(directory: str) -> None:
+    """Make the directory, which says of itself what it is and that nobody wants it in git. Raises `OSError`."""
+    if os.path.isfile(os.path.join(directory, TAG)):
+        return
+    os.makedirs(directory, exist_ok=True)
+    for name, text in ((".gitignore", "*\n"), (TAG, _TAG_TEXT)):
+        with open(os.path.join(directory, name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+
+def _thin_out(directory: str) -> None:
+    files = []
+    with os.scandir(directory) as listing:
+        for entry in listing:
+            if entry.name.endswith(".json"):
+                files.append((entry.stat().st_mtime_ns, entry.path))
+            elif entry.name.endswith(".tmp") and entry.stat().st_mtime < time.time() - 3600:
+                os.unlink(entry.path)  # Of a run that was ended in the middle.
+    for _, path in sorted(files)[:-MAX_FILES]:
+        with suppress(OSError):
+            os.unlink(path)

@@ -1,0 +1,242 @@
+"""The cache: an entry holds as long as what it was made from, and no longer."""
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from torchdev_lint.config import Config
+from torchdev_lint.diagnostics import Applicability, Diagnostic, Edit, Fix, Position, Range, Related
+from torchdev_lint.engine import cache as cache_module
+from torchdev_lint.engine import run as run_module
+from torchdev_lint.engine.cache import Cache
+from torchdev_lint.engine.cache_format import FIELDS, from_plain, to_plain
+from torchdev_lint.engine.cache_key import cache_key
+from torchdev_lint.engine.caches import Caches
+from torchdev_lint.engine.file_check import NO_FIXES
+from torchdev_lint.engine.run import Job, run
+
+BOTH = "from devices import pick\nimport torch\n\nx = torch.ones(2, device='cuda') + torch.ones(2, device=pick())\n"
+
+
+BOTH_KINDS = frozenset({Applicability.SAFE, Applicability.UNSAFE})
+
+
+def aged(path: Path, seconds: int = 100) -> None:
+    """Make the file or directory look as if it had been changed long ago, when its time says something."""
+    status = path.stat()
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns - seconds * 10**9))
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").touch()
+    return tmp_path
+
+
+@pytest.fixture
+def lint(project: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[list[str], list[str]]]:
+    """Runs over all files; which of them were checked, and the findings."""
+    checked: list[str] = []
+    settings = Config(root=str(project), off_by_default=frozenset({"TDV101"}))
+    real = run_module.Checker.__call__
+
+    def watched(self: run_module.Checker, job: Job) -> run_module.Checked:
+        checked.append(job.path)
+        return real(self, job)
+
+    monkeypatch.setattr(run_module.Checker, "__call__", watched)
+
+    def once(
+        config: Config | None = None, fixes: frozenset[Applicability] = NO_FIXES
+    ) -> tuple[list[str], list[str]]:
+        checked.clear()
+        paths = sorted(path.name for path in project.glob("*.py"))
+        result = run(
+            paths,
+            lambda path: config or settings,
+            lambda config: fixes,
+            write=True,
+            caches=Caches(str(project / "kept")),
+        )
+        found = [f"{one.path}:{one.range.start.row}:{one.code} {one.message}" for one in result.diagnostics]
+        return list(checked), found
+
+    return once
+
+
+def test_nothing_changed_nothing_checked(
+    project: Path, lint: Callable[..., tuple[list[str], list[str]]]
+) -> None:
+    (project / "a.py").write_text(BOTH)
+    (project / "devices.py").write_text("def pick():\n    return 'cpu'\n")
+    (project / "plain.py").write_text("print(1)\n")
+    checked, found = lint()
+    assert checked == ["a.py"]
+    assert len(found) == 1
+    assert lint() == ([], found)
+    for path in (project, *project.glob("*.py")):
+        aged(path)
+    assert lint() == ([], found)
+    assert lint() == ([], found)
+
+
+def test_what_an_import_changes_is_seen(
+    project: Path, lint: Callable[..., tuple[list[str], list[str]]]
+) -> None:
+    (project / "a.py").write_text(BOTH)
+    (project / "b.py").write_text("import torch\nx = torch.ones(2)\n")
+    (project / "devices.py").write_text("def pick():\n    return 'cpu'\n")
+    _, found = lint()
+    assert found
+    (project / "devices.py").write_text("def pick():\n    return 'cuda'\n")
+    assert lint() == (["a.py"], [])
+    (project / "devices.py").write_text("def pick():\n    return 'cpu'\n")
+    assert lint() == (["a.py"], found)
+
+
+def test_a_file_that_appears_is_seen(project: Path, lint: Callable[..., tuple[list[str], list[str]]]) -> None:
+    (project / "a.py").write_text(BOTH)
+    assert lint() == (["a.py"], [])
+    aged(project)
+    assert lint() == ([], [])
+    assert lint() == ([], [])
+    (project / "nobody_asked.py").write_text("")
+    assert lint() == ([], [])
+    (project / "devices.py").write_text("def pick():\n    return 'cpu'\n")
+    checked, found = lint()
+    assert (checked, len(found)) == (["a.py"], 1)
+    (project / "devices.py").unlink()
+    assert lint() == (["a.py"], [])
+
+
+def test_a_change_that_leaves_time_and_size_alone_is_seen(
+    project: Path, lint: Callable[..., tuple[list[str], list[str]]]
+) -> None:
+    path = project / "a.py"
+    path.write_text("import torch\nx = torch.ones(2, device='cuda') + torch.ones(2)\n")
+    _, found = lint()
+    assert len(found) == 1
+    status = path.stat()
+    path.write_text("import torch\nx = torch.ones(2, device='cuda') + 1            \n")
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert path.stat().st_size == status.st_size
+    assert lint() == (["a.py"], [])
+
+
+def test_a_touched_file_is_read_but_not_checked(
+    project: Path, lint: Callable[..., tuple[list[str], list[str]]]
+) -> None:
+    (project / "a.py").write_text("import torch\n")
+    lint()
+    os.utime(project / "a.py")
+    assert lint() == ([], [])
+
+
+def test_configuration_counts(project: Path, lint: Callable[..., tuple[list[str], list[str]]]) -> None:
+    (project / "a.py").write_text("import torch\nx = torch.ones(2, device='cuda') + torch.ones(2)\n")
+    _, found = lint()
+    assert lint(Config(root=str(project), ignore=("TDV005", "TDV101"))) == (["a.py"], [])
+    assert lint() == ([], found)
+    off = frozenset({"TDV101"})
+    assert lint(Config(root=str(project), output_format="json", off_by_default=off)) == ([], found)
+    stub = project / "own.toml"
+    stub.write_text('library = "own"\n')
+    before = cache_key(Config(stubs=(str(stub),)))
+    stub.write_text('library = "another"\n')
+    assert cache_key(Config(stubs=(str(stub),))) != before
+    sets = [Config(off_by_default=frozenset(codes)) for codes in (("TDV101", "TDV102"), ("TDV102", "TDV101"))]
+    assert cache_key(sets[0]) == cache_key(sets[1])
+
+
+def test_what_can_be_fixed_is_fixed(project: Path, lint: Callable[..., tuple[list[str], list[str]]]) -> None:
+    path = project / "a.py"
+    path.write_text("import torch\nnet = torch.nn.Linear(2, 2).to('cuda')\nx = torch.ones(1, 2)\nnet(x)\n")
+    _, found = lint()
+    assert len(found) == 1
+    assert lint(None, BOTH_KINDS) == (["a.py"], [])
+    assert "next(net.parameters()).device" in path.read_text()
+    assert lint() == (["a.py"], [])
+    assert lint(None, BOTH_KINDS) == ([], [])
+
+
+@pytest.mark.parametrize("damage", ["cut", "flip", "empty", "other", "entry"])
+def test_damage_costs_time_only(
+    project: Path, lint: Callable[..., tuple[list[str], list[str]]], damage: str
+) -> None:
+    (project / "a.py").write_text("import torch\nx = torch.ones(2, device='cuda') + torch.ones(2)\n")
+    _, found = lint()
+    (kept,) = (project / "kept").glob("*.json")
+    data = kept.read_bytes()
+    if damage == "entry":
+        body = json.loads(data.partition(b"\n")[2])
+        body["entries"]["a.py"][3] = [["TDV005"]]
+        text = json.dumps(body).encode()
+        kept.write_bytes(cache_module._head(text) + b"\n" + text)
+    else:
+        middle = len(data) // 2
+        kept.write_bytes(
+            {
+                "cut": data[:middle],
+                "flip": data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :],
+                "empty": b"",
+                "other": b"\x80\x04]\x94.",
+            }[damage]
+        )
+    assert lint() == (["a.py"], found)
+    assert lint() == ([], found)
+
+
+def test_files_that_have_gone_are_forgotten(
+    project: Path, lint: Callable[..., tuple[list[str], list[str]]]
+) -> None:
+    for name in ("a.py", "b.py"):
+        (project / name).write_text("import torch\n")
+    lint()
+    (project / "b.py").unlink()
+    (project / "c.py").write_text("import torch\n")
+    lint()
+    (kept,) = (project / "kept").glob("*.json")
+    assert set(json.loads(kept.read_bytes().partition(b"\n")[2])["entries"]) == {"a.py", "c.py"}
+
+
+def test_old_keys_make_room(tmp_path: Path) -> None:
+    for number in range(cache_module.MAX_FILES + 5):
+        cache = Cache.load(str(tmp_path / "kept"), f"key {number}")
+        cache.put("a.py", (1, 2, 3), "d", None, (), ())
+        cache.save()
+        os.utime(cache.path, (number, number))
+    assert len(list((tmp_path / "kept").glob("*.json"))) == cache_module.MAX_FILES
+    assert (tmp_path / "kept" / ".gitignore").read_text() == "*\n"
+
+
+def test_a_directory_that_cannot_be_written_does_not_matter(tmp_path: Path) -> None:
+    (tmp_path / "kept").write_text("a file")
+    cache = Cache.load(str(tmp_path / "kept"), "key")
+    cache.put("a.py", (1, 2, 3), "d", None, (), ())
+    cache.save()
+    assert (tmp_path / "kept").read_text() == "a file"
+
+
+def test_diagnostics_come_back_whole() -> None:
+    of_other_tools = ["tool", "url", "fingerprint"]
+    assert [field.name for field in fields(Diagnostic)] == FIELDS + of_other_tools
+    place = Range(Position(1, 2), Position(3, 4))
+    fix = Fix((Edit(place, "x\n", 3), Edit(place, "")), Applicability.UNSAFE, "Say", True)
+    one = Diagnostic(
+        "a.py",
+        "TDV001",
+        "name",
+        "é\ud800",
+        place,
+        (Related(place, "here", "b.py", 2), Related(place, "")),
+        fix,
+        7,
+        5,
+    )
+    for given in (one, Diagnostic("a.py", "TDV001", "name", "message", place)):
+        assert from_plain("a.py", json.loads(json.dumps(to_plain(given)))) == given
