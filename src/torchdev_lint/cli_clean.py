@@ -11,19 +11,24 @@ from torchdev_lint.engine.caches import clean as remove
 from torchdev_lint.engine.settings import Settings
 
 
-def clean(arguments: Sequence[str]) -> int:
-    """Remove the kept results; returns the exit code. Raises `ConfigError` when they cannot be removed."""
-    parser = argparse.ArgumentParser(
+def parser() -> argparse.ArgumentParser:
+    """The arguments of `clean`."""
+    made = argparse.ArgumentParser(
         prog="torchdev-lint clean",
         description="Remove the results that earlier runs in this project kept.",
         allow_abbrev=False,
     )
-    parser.add_argument(
+    made.add_argument(
         "--cache-dir",
         metavar="PATH",
         help=f"the directory to remove (default: {CACHE_DIRECTORY} in the project)",
     )
-    given = parser.parse_args(arguments)
+    return made
+
+
+def clean(arguments: Sequence[str]) -> int:
+    """Remove the kept results; returns the exit code. Raises `ConfigError` when they cannot be removed."""
+    given = parser().parse_args(arguments)
     directory = cache_directory(given.cache_dir, Settings())
     try:
         if remove(directory):

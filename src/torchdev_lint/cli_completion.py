@@ -16,6 +16,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "config": ("cli_config", "list or describe the options of the configuration"),
     "explain": ("cli_explain", "explain a pasted PyTorch error"),
     "infer": ("cli_infer", "print what was inferred of a file"),
+    "clean": ("cli_clean", "remove the kept results of this project"),
     "server": ("cli_server", "serve an editor (Language Server Protocol)"),
     "verify": ("cli_verify", "run programs and compare with what is reported"),
     "doctor": ("cli_doctor", "say what devices this machine has"),

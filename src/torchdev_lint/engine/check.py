@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 from torchdev_lint.config import SYNTAX_ERROR
 from torchdev_lint.diagnostics import Diagnostic, Edit, Fix, Position, Range, Related
 from torchdev_lint.engine.parsing import ParseError, parse_module
-from torchdev_lint.rules.registry import all_rules
-from torchdev_lint.rules.revealed_device import RevealedDevice
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -45,6 +43,8 @@ def check_source(
     from torchdev_lint.flow.frame import Options
     from torchdev_lint.flow.interpreter import read_module
     from torchdev_lint.flow.projects import Project
+    from torchdev_lint.rules.registry import all_rules
+    from torchdev_lint.rules.revealed_device import RevealedDevice
     from torchdev_lint.stubs.shelf import shelf
     from torchdev_lint.torch_api.factories import DEFAULT_TENSOR_CONSTRUCTORS
 

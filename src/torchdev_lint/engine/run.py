@@ -209,8 +209,9 @@ def _checked(checker: Checker, jobs: dict[int, Job], workers: Workers) -> Iterat
         for index in jobs:
             yield index, checker(jobs[index])
         return
-    if start_method() == "fork":
-        import torchdev_lint.flow.interpreter  # noqa: F401  Forked processes share what is loaded.
+    if start_method() == "fork":  # Such processes share what is loaded.
+        import torchdev_lint.flow.interpreter
+        import torchdev_lint.rules.registry  # noqa: F401
 
     for place, answer in answered(checker, [jobs[index] for index in order], count, workers.timeout):
         index = order[place]

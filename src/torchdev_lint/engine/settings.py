@@ -8,10 +8,8 @@ from dataclasses import replace
 
 from torchdev_lint.config import Config, ConfigError, check_selectors
 from torchdev_lint.config_file import config_in
-from torchdev_lint.rules.registry import all_rules
+from torchdev_lint.rules.codes import CODES, OFF_BY_DEFAULT
 from torchdev_lint.source.discovery import FileRules
-from torchdev_lint.stubs.reading import StubError
-from torchdev_lint.stubs.shelf import shelf
 
 
 class Settings:
@@ -63,13 +61,19 @@ class Settings:
 
     def _finish(self, config: Config) -> Config:
         if config not in self._finished:
-            rules = all_rules()
-            off = frozenset(rule.code for rule in rules if not rule.default)
-            finished = replace(self._overlay(config), off_by_default=off)
-            check_selectors(finished, [rule.code for rule in rules])
-            try:
-                shelf(finished.stubs)
-            except StubError as error:
-                raise ConfigError(str(error)) from None
+            finished = replace(self._overlay(config), off_by_default=OFF_BY_DEFAULT)
+            check_selectors(finished, CODES)
+            if finished.stubs:
+                _read_stubs(finished.stubs)
             self._finished[config] = finished
         return self._finished[config]
+
+
+def _read_stubs(paths: tuple[str, ...]) -> None:
+    from torchdev_lint.stubs.reading import StubError
+    from torchdev_lint.stubs.shelf import shelf
+
+    try:
+        shelf(paths)
+    except StubError as error:
+        raise ConfigError(str(error)) from None

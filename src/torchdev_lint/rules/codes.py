@@ -1,0 +1,11 @@
+"""The codes of all rules, without their modules: what reading a configuration needs to know. A test compares the registry."""
+
+from __future__ import annotations
+
+CODES = tuple(
+    (
+        "TDV001 TDV002 TDV003 TDV004 TDV005 TDV006 TDV007 TDV008 TDV009 TDV010 TDV011 TDV012 TDV013 TDV014 TDV015 TDV016 TDV017 "
+        "TDV101 TDV102"
+    ).split()
+)
+OFF_BY_DEFAULT = frozenset({"TDV101", "TDV102"})
