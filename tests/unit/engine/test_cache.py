@@ -223,7 +223,7 @@ def test_a_directory_that_cannot_be_written_does_not_matter(tmp_path: Path) -> N
 
 
 def test_diagnostics_come_back_whole() -> None:
-    of_other_tools = ["tool", "url", "fingerprint"]
+    of_other_tools = ["tool", "url", "fingerprint", "drawing"]
     assert [field.name for field in fields(Diagnostic)] == FIELDS + of_other_tools
     place = Range(Position(1, 2), Position(3, 4))
     fix = Fix((Edit(place, "x\n", 3), Edit(place, "")), Applicability.UNSAFE, "Say", True)
