@@ -74,6 +74,7 @@ class DiskSources:
     def look_again(self) -> None:
         """Files may have come or gone since they were last looked for."""
         self._exists.clear()
+        self._directories.clear()
 
     def text(self, path: str) -> str | None:
         """The text of a file, with "\\n" for every line end; None when it cannot be read or is too long."""
