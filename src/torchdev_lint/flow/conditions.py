@@ -7,7 +7,7 @@ for under assignments of the atoms that a run could have.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 Key: TypeAlias = tuple[Any, ...]
@@ -37,12 +37,22 @@ class Atom:
     kind: str
     key: Key
     text: str = ""
+    _hash: int = field(init=False, repr=False)
+    """Asked for so often that it is computed once."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((self.kind, self.key)))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Atom) and self.kind == other.kind and self.key == other.key
+        return self is other or (
+            isinstance(other, Atom)
+            and self._hash == other._hash
+            and self.kind == other.kind
+            and self.key == other.key
+        )
 
     def __hash__(self) -> int:
-        return hash((self.kind, self.key))
+        return self._hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +130,64 @@ def atoms(formula: Formula) -> frozenset[Atom]:
             return atoms(operand)
         case And(operands) | Or(operands):
             return frozenset().union(*map(atoms, operands))
+
+
+@dataclass(slots=True)
+class Known:
+    """What a path (the conditions that hold at some point) says, prepared for being asked often."""
+
+    path: tuple[Formula, ...]
+    facts: frozenset[Formula]
+    _opposites: frozenset[Formula] | None = None
+    _assignment: dict[Atom, bool] | None = None
+
+    @property
+    def opposites(self) -> frozenset[Formula]:
+        """What certainly does not hold."""
+        if self._opposites is None:
+            self._opposites = frozenset(map(negate, self.path))
+        return self._opposites
+
+    @property
+    def assignment(self) -> dict[Atom, bool]:
+        """The truth of the atoms that are facts themselves."""
+        if self._assignment is None:
+            self._assignment = known = {}
+            for fact in self.path:
+                if isinstance(fact, Atom):
+                    known[fact] = True
+                elif isinstance(fact, Not) and isinstance(fact.operand, Atom):
+                    known[fact.operand] = False
+        return self._assignment
+
+
+MAX_PATHS = 1_000
+_paths: dict[int, Known] = {}
+"""By the identity of the path, which `Known` keeps alive: paths are long, shared by many environments, and never changed."""
+
+
+def known(path: tuple[Formula, ...]) -> Known:
+    """What a path says."""
+    found = _paths.get(id(path))
+    return _noted(path, frozenset(path)) if found is None else found
+
+
+def _noted(path: tuple[Formula, ...], facts: frozenset[Formula]) -> Known:
+    if len(_paths) >= MAX_PATHS:
+        _paths.clear()
+    found = _paths[id(path)] = Known(path, facts)
+    return found
+
+
+def extended(path: tuple[Formula, ...], formula: Formula) -> tuple[Formula, ...]:
+    """The path on which `formula` holds as well."""
+    before = known(path).facts
+    new = [fact for fact in facts(formula) if fact not in before]
+    if not new:
+        return path
+    longer = (*path, *new)
+    _noted(longer, before.union(new))
+    return longer
 
 
 def truth(formula: Formula, assignment: Mapping[Atom, bool]) -> bool | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from operator import is_
 
-from torchdev_lint.flow.conditions import Formula, Key, facts, negate
+from torchdev_lint.flow.conditions import Formula, Key, extended, known
 from torchdev_lint.flow.lattice import CPU, Device, Symbol, UnknownDevice, choose
 from torchdev_lint.flow.values import Entries, Items, Many, Object, State, Value, join
 
@@ -40,8 +40,7 @@ class Environment:
 
     def assume(self, formula: Formula) -> None:
         """Add what is known when `formula` holds."""
-        known = set(self.path)
-        self.path = (*self.path, *(fact for fact in facts(formula) if fact not in known))
+        self.path = extended(self.path, formula)
 
     def state(self, thing: Object) -> State:
         """What is known of an object."""
@@ -87,11 +86,10 @@ def refreshed(env: Environment, value: Value, depth: int = 3) -> Value:
 
 
 def distinguishing(left: Environment, right: Environment) -> Formula | None:
-    opposite = {negate(fact) for fact in right.path}
-    for fact in left.path:
-        if fact in opposite:
-            return fact
-    return None
+    opposite = known(right.path).opposites
+    if opposite.isdisjoint(known(left.path).facts):
+        return None
+    return next(fact for fact in left.path if fact in opposite)
 
 
 def _join(guard: Formula | None, left: Value, right: Value) -> Value:
@@ -153,9 +151,11 @@ def merge(left: Environment | None, right: Environment | None) -> Environment | 
     for key, state in left.heap.items():
         if key not in right.heap:
             heap[key] = _merge_states(guard, state, _untouched(right, key, state))
-    common = set(right.path)
     default = left.default_device if left.default_device == right.default_device else UnknownDevice()
-    path = tuple(fact for fact in left.path if fact in common)
+    path = left.path
+    if path is not right.path:
+        common = known(right.path).facts
+        path = tuple(fact for fact in left.path if fact in common)
     return Environment(names, heap, path, default, left.imported)
 
 

@@ -306,6 +306,35 @@ class Loop:
     continues: list[Environment] = field(default_factory=list)
 
 
+class _Assuming:
+    # Not a generator: entered for every condition of an expression.
+    __slots__ = ("formula", "frame", "path")
+
+    def __init__(self, frame: Frame, formula: Formula) -> None:
+        self.frame = frame
+        self.formula = formula
+
+    def __enter__(self) -> None:
+        self.path = self.frame.env.path
+        self.frame.env.assume(self.formula)
+
+    def __exit__(self, *error: object) -> None:
+        self.frame.env.path = self.path
+
+
+class _Quietly:
+    __slots__ = ("analysis",)
+
+    def __init__(self, analysis: Analysis) -> None:
+        self.analysis = analysis
+
+    def __enter__(self) -> None:
+        self.analysis.quiet += 1
+
+    def __exit__(self, *error: object) -> None:
+        self.analysis.quiet -= 1
+
+
 class Frame:
     """One activation: its environment, its place in the call stack, the flows that leave it."""
 
@@ -401,24 +430,13 @@ class Frame:
         """The rest of the block cannot be reached."""
         self.alive = False
 
-    @contextmanager
-    def assuming(self, formula: Formula) -> Iterator[None]:
+    def assuming(self, formula: Formula) -> _Assuming:
         """Evaluate part of an expression where a condition is known to hold (`a if c else b`, `c and a`)."""
-        path = self.env.path
-        self.env.assume(formula)
-        try:
-            yield
-        finally:
-            self.env.path = path
+        return _Assuming(self, formula)
 
-    @contextmanager
-    def quietly(self) -> Iterator[None]:
+    def quietly(self) -> _Quietly:
         """Evaluate something in which device literals are mere text."""
-        self.analysis.quiet += 1
-        try:
-            yield
-        finally:
-            self.analysis.quiet -= 1
+        return _Quietly(self.analysis)
 
     # -- names
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Any, Protocol
 
 import libcst as cst
 
@@ -284,10 +284,21 @@ def _lasting(value: Value) -> Value:
 
 def _rebound(module: cst.Module) -> Iterator[str]:
     """The names that functions of the module assign with `global`."""
-    for node in walk(module):
+    pending: list[Any] = [module]
+    while pending:
+        node = pending.pop()
         if isinstance(node, cst.Global):
             for item in node.names:
                 yield item.name.value
+        elif isinstance(node, (cst.Try, cst.TryStar)):
+            pending += [node.body, *node.handlers, node.orelse, node.finalbody]
+        elif isinstance(node, cst.Match):
+            pending += node.cases
+        elif node is not None:
+            # statements hold others in these, and expressions hold none
+            body = getattr(node, "body", ())
+            pending += body if isinstance(body, (list, tuple)) else [body]
+            pending.append(getattr(node, "orelse", None))
 
 
 def sets_default_device(module: cst.Module) -> bool:

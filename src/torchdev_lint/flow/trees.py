@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from functools import cache
+from typing import Any
 
 import libcst as cst
 
@@ -16,27 +16,48 @@ _TRIVIA = frozenset(
 )
 
 
-@cache
-def _fields(kind: type[cst.CSTNode]) -> tuple[str, ...]:
-    return tuple(
-        field.name
-        for field in dataclasses.fields(kind)
-        if field.name not in _TRIVIA and not field.name.startswith("whitespace")
-    )
+_TEXT = (cst.Name, cst.Integer, cst.Float, cst.Imaginary, cst.SimpleString, cst.FormattedStringText)
+"""Nodes whose `value` is text."""
+
+_below: dict[type[object], tuple[str, ...] | None] = {}
+"""By type: the fields of a node that hold other nodes, last first; None for what is no node. Asking `isinstance` of LibCST's
+abstract classes for each would cost more than the walk."""
+
+
+def _fields(kind: type[object]) -> tuple[str, ...] | None:
+    names: tuple[str, ...] | None = None
+    if issubclass(kind, cst.CSTNode):
+        names = tuple(
+            field.name
+            for field in reversed(dataclasses.fields(kind))
+            if field.name not in _TRIVIA
+            and not field.name.startswith("whitespace")
+            and not (field.name == "value" and issubclass(kind, _TEXT))
+        )
+    _below[kind] = names
+    return names
 
 
 def walk(root: cst.CSTNode, *, below: tuple[type[cst.CSTNode], ...] = ()) -> Iterator[cst.CSTNode]:
     """The node and all below it, in source order; what is inside nodes of the types `below` is left out."""
-    stack: list[object] = [root]
+    stack: list[Any] = [root]
+    known = _below
     while stack:
         top = stack.pop()
-        if isinstance(top, cst.CSTNode):
-            yield top
-            if below and isinstance(top, below):
-                continue
-            stack += [getattr(top, name) for name in reversed(_fields(type(top)))]
-        elif isinstance(top, (list, tuple)):
-            stack += reversed(top)
+        if top is None:
+            continue
+        kind = type(top)
+        if kind is tuple or kind is list:
+            stack += top[::-1]
+            continue
+        names = known[kind] if kind in known else _fields(kind)
+        if names is None:
+            continue
+        yield top
+        if below and isinstance(top, below):
+            continue
+        for name in names:
+            stack.append(getattr(top, name))
 
 
 def stands_alone(root: cst.CSTNode, node: cst.BaseExpression) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from torchdev_lint.flow.conditions import Atom, Formula, Key, Not, negate, truth
+from torchdev_lint.flow.conditions import Formula, Key, known, negate, truth
 from torchdev_lint.flow.lattice import (
     UNKNOWN_DEVICE,
     Cpu,
@@ -376,19 +376,16 @@ def narrowed(value: Value, path: tuple[Formula, ...]) -> Value:
     """What the value is where the conditions of `path` hold."""
     if not path:
         return value
-    known: dict[Atom, bool] = {}
-    for fact in path:
-        if isinstance(fact, Atom):
-            known[fact] = True
-        elif isinstance(fact, Not) and isinstance(fact.operand, Atom):
-            known[fact.operand] = False
+    if not isinstance(value, Either):
+        return value
+    told = known(path)
     while isinstance(value, Either):
-        if value.guard in path:
+        if value.guard in told.facts:
             settled: bool | None = True
-        elif negate(value.guard) in path:
+        elif negate(value.guard) in told.facts:
             settled = False
         else:
-            settled = truth(value.guard, known)
+            settled = truth(value.guard, told.assignment)
         if settled is None:
             return value
         value = value.then if settled else value.otherwise
