@@ -1,0 +1,100 @@
+"""What each way through the command line may import: by names, not by time."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROBE = """
+import json, sys
+before = set(sys.modules)
+from torchdev_lint.cli import main
+try:
+    code = main(sys.argv[1:])
+except SystemExit as exit_:
+    code = exit_.code
+sys.stderr.write("\\n" + json.dumps([code, sorted(set(sys.modules) - before)]))
+"""
+
+NEVER = (
+    "multiprocessing concurrent.futures asyncio logging subprocess tempfile difflib unittest email http xml pickle hashlib "
+    "tomllib socket ssl"
+).split()
+"""Of the standard library."""
+
+OWN = (
+    "cli cli_check cli_options cli_output config config_file config_options diagnostics files globs "
+    "engine report fixes source rules.codes stubs torch_api.versions"
+).split()
+"""Our own rooms and modules; not the inference, no rule, no server, not the harness."""
+
+
+def probe(*arguments: str, cwd: Path) -> tuple[int, list[str]]:
+    result = subprocess.run(
+        [sys.executable, "-c", PROBE, *arguments], capture_output=True, text=True, cwd=cwd, check=True
+    )
+    code, modules = json.loads(result.stderr.splitlines()[-1])
+    return code, modules
+
+
+def over_budget(modules: list[str], own: list[str], never: list[str]) -> list[str]:
+    """Those of `modules` that should not have been imported."""
+    found = []
+    for name in modules:
+        top, _, rest = name.partition(".")
+        if top == "torchdev_lint":
+            parents = any(one.startswith(f"{rest}.") for one in own)
+            if rest and not parents and not any(rest == one or rest.startswith(f"{one}.") for one in own):
+                found.append(name)
+        elif top not in sys.stdlib_module_names or any(
+            name == one or name.startswith(f"{one}.") for one in never
+        ):
+            found.append(name)
+    return found
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"]])
+def test_help(project: Path, arguments: list[str]) -> None:
+    code, modules = probe(*arguments, cwd=project)
+    assert (code, over_budget(modules, OWN, NEVER)) == (0, [])
+
+
+def test_version_alone(project: Path) -> None:
+    code, modules = probe("version", cwd=project)
+    assert (
+        code,
+        over_budget(modules, ["cli", "config", "globs", "source.discovery", "source.gitignore"], NEVER),
+    ) == (0, [])
+
+
+def test_a_file_without_torch(project: Path) -> None:
+    (project / "a.py").write_text("print(1)\n")
+    code, modules = probe("a.py", "--no-cache", cwd=project)
+    assert (code, over_budget(modules, OWN, NEVER)) == (0, [])
+    # what is kept is kept under a digest
+    code, modules = probe("a.py", cwd=project)
+    assert (code, over_budget(modules, OWN, [one for one in NEVER if one != "hashlib"])) == (0, [])
+
+
+def test_nothing_changed(project: Path) -> None:
+    for name, text in (
+        ("a", "import torch\nimport b\n"),
+        ("b", "x = 1\n"),
+        ("c", "import torch\nx = torch.ones(2).cuda()\n"),
+    ):
+        path = project / f"{name}.py"
+        path.write_text(text)
+        os.utime(path, (1, 1))
+    (project / "d.py").write_text("import torch\nx = torch.ones(2, device='cuda') + torch.ones(2)\n")
+    os.utime(project, (1, 1))
+    flags = ("--output-format=concise", f"--cache-dir={project.parent / 'kept'}")
+    code, modules = probe(".", *flags, cwd=project)
+    assert code == 1
+    assert "libcst" in modules
+    os.utime(project / "d.py", (1, 1))
+    assert probe(".", *flags, cwd=project)[0] == 1
+    code, modules = probe(".", *flags, cwd=project)
+    assert (code, over_budget(modules, OWN, NEVER)) == (1, [])
