@@ -54,8 +54,8 @@ FILES: Mapping[str, str] = {"plain.py": NO_TORCH, "clean.py": CLEAN}
 COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("`python -c pass`", "ours", "python -c pass"),
     ("torchdev-lint `--version`", "ours", "torchdev-lint --version"),
-    ("torchdev-lint, a file without torch", "ours", "torchdev-lint --isolated plain.py"),
-    ("torchdev-lint, a clean file with torch", "ours", "torchdev-lint --isolated clean.py"),
+    ("torchdev-lint, a file without torch", "ours", "torchdev-lint --isolated --no-cache plain.py"),
+    ("torchdev-lint, a clean file with torch", "ours", "torchdev-lint --isolated --no-cache clean.py"),
     ("`import torchdev_lint.flake8_plugin`", "plugin", "python -c import+torchdev_lint.flake8_plugin"),
     ("ruff `--version`", "ruff", "ruff --version"),
     ("ruff, the clean file", "ruff", "ruff check --isolated --no-cache clean.py"),
@@ -87,10 +87,10 @@ class Timing:
     status: int = 0
 
 
-def prepare(folder: Path) -> dict[str, Path]:
+def prepare(folder: Path, environments: Mapping[str, tuple[str, ...]] = ENVIRONMENTS) -> dict[str, Path]:
     """The folder of executables of each environment, which is made if it is not there."""
     found = {}
-    for name, packages in ENVIRONMENTS.items():
+    for name, packages in environments.items():
         place = folder / name
         executables = place / ("Scripts" if os.name == "nt" else "bin")
         if not (place / "installed").exists():

@@ -69,7 +69,7 @@ def check_source(
         constructors, shelf(config.stubs), path.endswith(".ipynb"), frozenset(config.device_sources)
     )
     try:
-        events = read_module(module, options, recorder, project)
+        events = read_module(module, options, recorder, project, unified)
     except RecursionError:
         return [unanalysed(path, ParseError("Not analysed: nested too deeply"))]
     findings: list[tuple[type[Rule], Finding]] = []

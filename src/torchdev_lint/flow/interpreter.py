@@ -42,9 +42,15 @@ __all__ = ["calls", "contexts", "expressions", "read_module", "statements"]
 
 
 def read_module(
-    module: cst.Module, options: Options, recorder: Recording | None = None, project: Project | None = None
+    module: cst.Module,
+    options: Options,
+    recorder: Recording | None = None,
+    project: Project | None = None,
+    text: str | None = None,
 ) -> list[Event]:
     """All events of a parsed file; with a `project`, what it imports of other files is read as well.
+
+    `text` is what was parsed: where it is not given, LibCST has to write it again.
 
     The module's statements run first, with the file's own functions followed into at each call. Then every function and
     method runs on its own, with parameters that may hold anything: what fails there fails for every caller.
@@ -56,7 +62,7 @@ def read_module(
         sets_default_device=sets_default_device(module),
         recorder=recorder,
     )
-    analysis.speaks_of_devices = _DEVICE_WORDS.search(module.code) is not None
+    analysis.speaks_of_devices = _DEVICE_WORDS.search(module.code if text is None else text) is not None
     frame = Frame(analysis, Environment())
     analysis.skipped = is_marked(module)
     if project is not None:

@@ -287,12 +287,13 @@ def _rebound(module: cst.Module) -> Iterator[str]:
     pending: list[Any] = [module]
     while pending:
         node = pending.pop()
-        if isinstance(node, cst.Global):
+        kind = type(node)  # `isinstance` asks LibCST's abstract classes, and takes several times as long.
+        if kind is cst.Global:
             for item in node.names:
                 yield item.name.value
-        elif isinstance(node, (cst.Try, cst.TryStar)):
+        elif kind is cst.Try or kind is cst.TryStar:
             pending += [node.body, *node.handlers, node.orelse, node.finalbody]
-        elif isinstance(node, cst.Match):
+        elif kind is cst.Match:
             pending += node.cases
         elif node is not None:
             # statements hold others in these, and expressions hold none
