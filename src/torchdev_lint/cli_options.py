@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,6 +14,7 @@ from torchdev_lint.config import OUTPUT_FORMATS, Config, ConfigError, Selection
 from torchdev_lint.config_file import load_config_file, override
 from torchdev_lint.engine.settings import Settings
 from torchdev_lint.engine.workers import FILE_TIMEOUT
+from torchdev_lint.files import read_bytes
 from torchdev_lint.globs import anchored
 
 STDIN = "-"
@@ -82,7 +84,13 @@ def parse_check(arguments: Sequence[str]) -> Options:
     # A reason needs its `=`: what follows the bare flag is a path.
     separated = ["--add-noqa=" if one == "--add-noqa" else one for one in _without_command(arguments)]
     given = made.parse_intermixed_args(separated)
-    paths = tuple(given.paths) or (".",)
+    paths = tuple(given.paths)
+    if given.files_from is not None:
+        if STDIN in paths:
+            made.error("--files-from cannot be given together with `-` (standard input)")
+        paths = (*paths, *_listed(given.files_from))
+    elif not paths:
+        paths = (".",)
     if STDIN in paths and len(paths) > 1:
         made.error("`-` (standard input) cannot be given together with other paths")
     if given.stdin_filename is not None and STDIN not in paths:
@@ -133,6 +141,16 @@ def parse_check(arguments: Sequence[str]) -> Options:
         no_cache=given.no_cache,
         settings=_settings(given),
     )
+
+
+def _listed(path: str) -> tuple[str, ...]:
+    """The paths in a list; as `find`, `git diff --name-only` and their `-0` and `-z` write it. Raises `ConfigError`."""
+    try:
+        data = sys.stdin.buffer.read() if path == STDIN else read_bytes(path)
+    except OSError as error:
+        raise ConfigError(f"--files-from: {path}: cannot be read: {error.strerror}") from None
+    lines = data.split(b"\0") if b"\0" in data else [line.rstrip(b"\r") for line in data.split(b"\n")]
+    return tuple(f"./{name}" if name == STDIN else name for name in map(os.fsdecode, lines) if name)
 
 
 def cache_directory(given: str | None, settings: Settings) -> str:
@@ -214,6 +232,11 @@ def parser() -> argparse.ArgumentParser:
     _pair(files, "respect-gitignore", "leave out what .gitignore files name")
     files.add_argument(
         "--stdin-filename", metavar="PATH", help="the name of what is read from standard input"
+    )
+    files.add_argument(
+        "--files-from",
+        metavar="FILE",
+        help="check the paths that are listed in FILE (- for standard input), one a line or with NUL behind each",
     )
     files.add_argument("--show-files", action="store_true", help="print the files that would be checked")
 
