@@ -153,6 +153,8 @@ class Analysis:
     """Checkpoints loaded without `map_location`, by the node of the call: every time that it was visited."""
     unforwarded: dict[int, dict[int, DeviceNotForwarded]] = field(default_factory=dict)
     """Declared devices that reach nothing, by the parameter's node and the call that should have been given it."""
+    arrays: set[int] = field(default_factory=set)
+    """The calls (by node) that make NumPy's arrays."""
     located: dict[int, Device] = field(default_factory=dict)
     """Where checkpoints were loaded to by `map_location`, by the node of the call."""
     defaults: dict[int, Value] = field(default_factory=dict)

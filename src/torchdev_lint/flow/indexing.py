@@ -8,6 +8,7 @@ from torchdev_lint.flow import (
     conflicts,
 )
 from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.lattice import Cpu
 from torchdev_lint.flow.operands import Operand
 from torchdev_lint.flow.operator_calls import is_index
 from torchdev_lint.flow.values import (
@@ -44,14 +45,15 @@ def _keeps_dimensions(key: Value) -> bool:
 def assign(frame: Frame, node: cst.Subscript, tensor: Tensor, keys: list[Value], value: Value) -> None:
     """`x[key] = value`: slices and numbers copy from anywhere, indices and masks want the value where `x` is.
 
-    A 0-dim value may be anywhere (aten/native/TensorAdvancedIndexing.cpp, `index_put_`).
+    A 0-dim value may be anywhere, and one with a single element if a mask selects what is filled
+    (aten/native/TensorAdvancedIndexing.cpp, `index_put_` and `canDispatchToMaskedFill`).
     """
     index(frame, node, tensor, keys)
     by_indices = any(
         isinstance(element.slice, cst.Index) and (is_index(key) or isinstance(element.slice.value, cst.List))
         for element, key in zip(node.slice, keys, strict=False)
     )
-    if not by_indices or not isinstance(value, Tensor) or value.scalar is not False:
+    if not by_indices or not isinstance(value, Tensor) or value.scalar is not False or _is_single(value):
         return
     written = frame.assigning.value if isinstance(frame.assigning, (cst.Assign, cst.AnnAssign)) else None
     if written is not None:
@@ -64,5 +66,19 @@ def _keeps_a_dimension(part: cst.BaseSlice) -> bool:
     match part:
         case cst.Slice() | cst.Index(value=cst.Ellipsis() | cst.Name(value="None")):
             return True
+        case _:
+            return False
+
+
+def _is_single(value: Tensor) -> bool:
+    """Whether the tensor was made right there with one element: `torch.tensor([0.5])`, `torch.zeros(1)`."""
+    origin = value.device.origin if isinstance(value.device, Cpu) else None
+    if origin is None or origin.what != "factory":
+        return False
+    match origin.node:
+        case cst.Call(args=[cst.Arg(value=cst.List(elements=[cst.Element()])), *_]):
+            return True
+        case cst.Call(args=[cst.Arg(value=cst.Integer(value="1"), keyword=None), *rest]):
+            return all(argument.keyword is not None for argument in rest)
         case _:
             return False

@@ -22,7 +22,7 @@ from torchdev_lint.flow.values import (
     Value,
     join_all,
 )
-from torchdev_lint.torch_api import callables
+from torchdev_lint.torch_api import callables, factories
 
 
 def call(frame: Frame, path: str, site: CallSite, call_value: Callable[..., Value]) -> Value | None:
@@ -45,6 +45,16 @@ def call(frame: Frame, path: str, site: CallSite, call_value: Callable[..., Valu
             return containers.with_cell(frame, site.node, Items(()))
         case _:
             return records.call(frame, path, site)
+
+
+def note_array(frame: Frame, path: str, site: CallSite) -> None:
+    """Remember a call that makes a NumPy array of numbers; with `dtype=object` one holds whatever it is given."""
+    module, _, name = path.rpartition(".")
+    if module not in ("numpy", "numpy.random") or name not in factories.OF_ARRAYS:
+        return
+    dtype = site.keyword("dtype")
+    if dtype is None or (isinstance(dtype.value, Api) and "object" not in dtype.value.path):
+        frame.analysis.arrays.add(id(site.node))
 
 
 def _collection(frame: Frame, name: str, site: CallSite, given: list[Value]) -> Value | None:

@@ -15,6 +15,7 @@ from torchdev_lint.flow.operands import Given, Operand, given_by
 from torchdev_lint.flow.operations import combine
 from torchdev_lint.flow.tensor_values import taken_for_tensor, tensor_device
 from torchdev_lint.flow.values import NONE, UNKNOWN, Entries, Items, Literal, Many, Tensor, Value
+from torchdev_lint.torch_api.functions import UNUSED_WITH
 from torchdev_lint.torch_api.operators import FIRST, HOST, INDEX, UNKNOWN_ROLE, Operator, Parameter
 
 
@@ -29,7 +30,11 @@ def call(frame: Frame, operator: Operator, site: CallSite, receiver: Given | Non
             # what is changed in place cannot be moved on the spot: it counts as something inside a container
             operands.append(replace(receiver, inside=operator.in_place))
             roles.append(first.role)
-    given_to = list(bound(operator, site, 0 if receiver is None else 1))
+    given_to = [
+        (parameter, argument)
+        for parameter, argument in bound(operator, site, 0 if receiver is None else 1)
+        if not _is_unused(operator, parameter, site)
+    ]
     for parameter, argument in given_to:
         if parameter.role == HOST:
             host_arguments.check(frame, site, argument, parameter.names[-1].removeprefix("tensor_"))
@@ -61,6 +66,13 @@ def call(frame: Frame, operator: Operator, site: CallSite, receiver: Given | Non
     generators.check(frame, site, result.device)
     result = replace(result, scalar=_scalar_ness(operator, site, given_to, result.scalar, receiver))
     return Many(result) if operator.many else result
+
+
+def _is_unused(operator: Operator, parameter: Parameter, site: CallSite) -> bool:
+    """Whether a call may leave the argument alone, by another argument (torch/nn/functional.py)."""
+    name = UNUSED_WITH.get((operator.name, parameter.names[0]))
+    switch = None if name is None else site.keyword(name)
+    return switch is not None and switch.value != Literal(False)
 
 
 def check_key(frame: Frame, node: cst.CSTNode, operands: list[Given], key: Given) -> None:

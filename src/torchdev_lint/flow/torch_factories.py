@@ -48,7 +48,7 @@ def factory(frame: Frame, path: str, site: CallSite) -> Value:
         path in factories.CONVERTERS
         and argument is None
         and first is not None
-        and _may_be_tensor(first.value)
+        and _may_be_tensor(frame, first.value)
     ):
         return Tensor(UNKNOWN_DEVICE, scalar=None)
     following = False
@@ -70,13 +70,15 @@ def factory(frame: Frame, path: str, site: CallSite) -> Value:
     return Tensor(device_values.made_on(frame, device, site.node, following=following), scalar=scalar)
 
 
-def _may_be_tensor(value: Value) -> bool:
+def _may_be_tensor(frame: Frame, value: Value) -> bool:
     """Whether the value is an attribute of something or a part of it: it stays where it is if it is a tensor."""
     match value:
-        case Object(key=("attr" | "item", *_)):
-            return True
+        case Object(key=("attr" | "item", *_) as key):
+            while key[0] in ("attr", "item"):
+                key = key[1]
+            return key[0] != "call" or key[1] not in frame.analysis.arrays
         case Either(_, then, otherwise):
-            return any(isinstance(one, Tensor) or _may_be_tensor(one) for one in (then, otherwise))
+            return any(isinstance(one, Tensor) or _may_be_tensor(frame, one) for one in (then, otherwise))
         case _:
             return False
 

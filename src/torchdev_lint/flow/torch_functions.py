@@ -92,6 +92,7 @@ def call_api(frame: Frame, path: str, site: CallSite) -> Value:
         found = _torch(frame, path, site)
         if found is not None:
             return found
+    library_functions.note_array(frame, path, site)
     known = library_calls.call_imported(frame, path, site)
     if known is not None:
         return known

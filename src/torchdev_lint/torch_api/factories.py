@@ -36,6 +36,13 @@ OF_PARTS = frozenset(
 )
 """Without `device=` they are where the tensor of the values is (torch/csrc/utils/tensor_new.cpp, `sparse_coo_tensor_ctor`)."""
 
+OF_ARRAYS = frozenset(
+    (
+        "zeros ones empty full arange linspace eye zeros_like ones_like empty_like full_like concatenate stack vstack hstack "
+        "rand randn uniform normal randint permutation"
+    ).split()
+)
+"""NumPy's functions that make an array of numbers, unless `dtype=object`: what is taken from it is on the host."""
 HOST_FACTORIES = frozenset({"torch.from_numpy", "torch.frombuffer", "torch.from_file"})
 """Always on the CPU: they share the host's memory. The default device has no say (torch/_torch_docs.py, from_numpy)."""
 

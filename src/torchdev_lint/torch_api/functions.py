@@ -15,3 +15,8 @@ FOLLOWS_ARGUMENT = {
     "torch.nn.utils.rnn.unpad_sequence": (0, "padded_sequences", "tuple"),
 }
 """Functions whose result is where an argument (or what it contains) is: its position and name, and what comes back."""
+
+UNUSED_WITH = {
+    ("multi_head_attention_forward", "in_proj_weight"): "use_separate_proj_weight",
+}
+"""Parameters, by function, that are not read when another one is true (torch/nn/functional.py): programs give something empty there."""
