@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import libcst as cst
 
-from torchdev_lint.flow import conventions, device_values, library_facts, placements
+from torchdev_lint.flow import confinement, conventions, device_values, library_facts, placements
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.environment import Environment
 from torchdev_lint.flow.evidence import sequence_parameters
@@ -17,6 +17,7 @@ from torchdev_lint.flow.lattice import (
     UNKNOWN_DEVICE,
     Accelerator,
     Anywhere,
+    Cpu,
     Device,
     Symbol,
     leaves,
@@ -361,9 +362,11 @@ def symbolic_self(model: ClassModel) -> tuple[Object, Environment]:
     scratch.set_state(thing, replace(state, attributes=attributes))
     if kind != "module":
         # whoever holds the instance may have moved what it holds
-        for held in attributes.values():
-            escape(scratch, held)
-        _place_models(scratch, model, thing)
+        kept_here = {name for name in attributes if _stays_unmoved(scratch, model, name, attributes[name])}
+        for name, held in attributes.items():
+            if name not in kept_here:
+                escape(scratch, held)
+        _place_models(scratch, model, thing, kept_here)
     elif not state.moved:
         move(scratch, thing, start)
         scratch.set_state(thing, replace(scratch.state(thing), moved=False, device=start))
@@ -375,11 +378,28 @@ def symbolic_self(model: ClassModel) -> tuple[Object, Environment]:
     return model.symbolic
 
 
-def _place_models(frame: Frame, model: ClassModel, thing: Object) -> None:
+def _stays_unmoved(frame: Frame, model: ClassModel, name: str, held: Value) -> bool:
+    """Whether a module that `__init__` built is still on the CPU in every method: nothing takes it out of the class."""
+    if not isinstance(held, Object) or model.has_unseen_base() or model.bases_in_file():
+        return False
+    state = frame.state(held)
+    return (
+        state.kind == "module"
+        and not state.moved
+        and isinstance(state.device, Cpu)
+        and state.device.origin is not None
+        and state.device.origin.root().what == "made"
+        and confinement.is_confined(model.node, model.frame.source.module, name)
+    )
+
+
+def _place_models(frame: Frame, model: ClassModel, thing: Object, kept_here: set[str]) -> None:
     """The models that the methods of a plain class keep on a device of the class are there in each of them."""
     methods = [method for owner in (model, *model.bases_in_file()) for method in owner.methods.values()]
     for placement in conventions.placements(methods):
         *path, name = placement.model.split(".")[1:]
+        if name in kept_here:
+            continue  # what it is given there does not take it there
         holder: Value = thing
         for part in path:
             holder = get_attribute(frame, holder, part, placement.node)

@@ -126,12 +126,12 @@ def parameters(node: cst.FunctionDef) -> dict[str, cst.Param]:
 def _declared_in_vain(frame: Frame, function: Function, name: str) -> bool:
     """Whether nothing reads the parameter, and nothing but the function's author could have wanted it there."""
     node = function.node
-    if any(True for _ in reads(node.body, name)) or _places_otherwise(node) or _is_imposed(function):
+    if any(True for _ in reads(node.body, name)) or places_otherwise(node) or is_imposed(function):
         return False
     return not _is_named_as_a_value(frame.analysis, function) and not says_unused(frame.analysis, node)
 
 
-def _is_imposed(function: Function) -> bool:
+def is_imposed(function: Function) -> bool:
     """Whether somebody else decides what the function's parameters are."""
     if any(decorator not in _PLAIN_DECORATORS for decorator in function.decorators):
         return True
@@ -225,7 +225,7 @@ def _is_rebound(node: cst.FunctionDef, name: str, call: cst.CSTNode) -> bool:
     return False
 
 
-def _places_otherwise(node: cst.FunctionDef) -> bool:
+def places_otherwise(node: cst.FunctionDef) -> bool:
     """Whether the function places things by other means."""
     return moves_something(node) or any(
         isinstance(part, cst.Attribute) and part.attr.value == "device" and not is_torch(part.value)

@@ -13,6 +13,7 @@ from torchdev_lint.flow import (  # registers the handlers, too
     contexts,
     expressions,
     forwarding,
+    loaded_models,
     statements,
     stored_devices,
 )
@@ -82,6 +83,8 @@ def read_module(
         if id(function.node) not in seen:
             seen.add(id(function.node))
             read_alone(analysis, function)
+    for function in met:
+        loaded_models.check_function(analysis, function)
     models = [function.owner for function in met if function.owner is not None]
     for model in dict.fromkeys(models):
         stored_devices.check_class(analysis, model, models)

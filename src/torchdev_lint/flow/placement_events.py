@@ -31,7 +31,8 @@ class DeviceNotForwarded:
 
     `calls` make or load the tensors that should be there, the first by `function`; `fixable`: `keyword=name` may be
     written into them. `stored`: the attribute of `self` that keeps the device, when that is where it ends. `calls` is
-    then empty if the class makes nothing but runs a model that it was given, `run` where that is stored.
+    then empty if the class makes nothing but runs a model that it was given, `run` where that is stored. With the `keyword`
+    `to`, `function` is the name of a model that is built, filled from a checkpoint and returned, `run` where to move it.
     """
 
     node: Any

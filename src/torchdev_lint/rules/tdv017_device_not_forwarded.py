@@ -2,8 +2,9 @@
 
 ## What it does
 Finds a parameter `device` or `map_location` that its function never hands on, although the function makes or loads tensors; a
-function that hands its `map_location` to one load and not to another; and a class that stores its `device` and never reads it,
-although it makes tensors or runs a model that it was given.
+function that hands its `map_location` to one load and not to another; a function that loads a checkpoint to its `device` and
+returns the model that it built and filled without moving it (`load_state_dict` copies); and a class that stores its `device`
+and never reads it, although it makes tensors or runs a model that it was given.
 
 ## Why it fails
 The caller names a device and gets tensors on another: the next operation raises `RuntimeError: Expected all tensors to be on the same
@@ -26,7 +27,7 @@ where to load.
 
 ## Fix safety
 Unsafe: callers that got along with the device that was not used may not with the one they ask for. Offered for the load, and for
-the one call that makes a tensor.
+the one call that makes a tensor, and for the model that is returned.
 
 ## Known limits
 A parameter that is read for anything but its own default counts as handed on. Silent are functions whose parameters somebody else
@@ -64,6 +65,8 @@ class DeviceNotForwardedRule(Rule):
 
 
 def _message(event: DeviceNotForwarded) -> str:
+    if event.keyword == "to":
+        return f"`{event.owner}` takes a `{event.name}` and returns `{event.function}` where it was built: only the checkpoint is there"
     if event.run is not None:
         return f"`{event.owner}` stores its `{event.stored}` and runs `{event.run.value}` wherever that is"
     if event.stored:

@@ -471,6 +471,102 @@ PAIRS: dict[str, tuple[str, str]] = {
             return torch.autograd.grad(energy(positions), positions)[0].numpy()
         """,
     ),
+    "what a class builds and keeps to itself stays where it was built": (
+        """
+        class Agent:
+            def __init__(self, n, device):
+                self.device = torch.device(device)
+                self.q_net = nn.Linear(n, n)
+
+            def act(self, state):
+                return self.q_net(torch.from_numpy(state).to(self.device))
+
+        def start(n, device):
+            agent = Agent(n, device)
+            agent.q_net.to(device)
+            return agent
+        """,
+        """
+        class Agent:
+            def __init__(self, n, device):
+                self.device = torch.device(device)
+                self.q_net = nn.Linear(n, n)
+
+            def act(self, state):
+                return self.q_net(torch.from_numpy(state).to(self.device))
+
+        def start(n, device):
+            agent = Agent(n, device)
+            agent.q_net.eval()
+            return agent
+        """,
+    ),
+    "what a class builds may be moved by whom it is handed to": (
+        """
+        class Trainer:
+            def __init__(self, n):
+                self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+                self.model = nn.Linear(n, n)
+                build(self)
+
+            def step(self, rows):
+                return self.model(rows.to(self.device))
+        """,
+        """
+        class Trainer:
+            def __init__(self, n):
+                self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+                self.model = nn.Linear(n, n)
+                build(n)
+
+            def step(self, rows):
+                return self.model(rows.to(self.device))
+        """,
+    ),
+    "a checkpoint is loaded to the device, the model is not": (
+        """
+        def load_model(path, device="cpu"):
+            saved = torch.load(path, map_location=device)
+            model = build(saved["settings"])
+            model.load_state_dict(saved["state"], assign=True)
+            return model
+
+        def restore(model, path, device):
+            model.load_state_dict(torch.load(path, map_location=device))
+            return model
+        """,
+        """
+        def load_model(path, device="cpu"):
+            saved = torch.load(path, map_location=device)
+            model = build(saved["settings"])
+            model.load_state_dict(saved["state"])
+            return model
+        """,
+    ),
+    "a caller moves the model that was loaded": (
+        """
+        def load_model(path, device):
+            model = build()
+            with open(path, "rb") as file:
+                model.load_state_dict(torch.load(file, device))
+            return model
+
+        def start(path, device):
+            model = load_model(path, device)
+            return model.to(device)
+        """,
+        """
+        def load_model(path, device):
+            model = build()
+            with open(path, "rb") as file:
+                model.load_state_dict(torch.load(file, device))
+            return model
+
+        def start(path, device):
+            model = load_model(path, device)
+            return model.eval()
+        """,
+    ),
 }
 
 

@@ -1,0 +1,64 @@
+"""Modules that never leave the class which built them: what no method moves, nobody does."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from torchdev_lint.flow.trees import walk
+
+_HARMLESS = frozenset(
+    "parameters named_parameters state_dict load_state_dict train eval zero_grad forward training".split()
+)
+"""What may be asked of a module without moving it or handing it on."""
+_REFLECTIVE = frozenset("getattr setattr vars __dict__ __getattr__ globals locals eval exec".split())
+
+
+def is_confined(owner: cst.ClassDef, module: cst.Module, name: str) -> bool:
+    """Whether all that the file does with an attribute of this name is to run it, train it, or ask for its parameters.
+
+    An instance that is handed on as a whole (`prepare(self)`) hands on what it holds, and reflection may reach anything.
+    """
+    harmless: set[int] = set()
+    for node in walk(module):
+        match node:
+            case cst.Call(func=cst.Attribute(attr=cst.Name(value=attribute)) as called) if attribute == name:
+                harmless.add(id(called))
+            case cst.Attribute(
+                value=cst.Attribute(attr=cst.Name(value=attribute)) as inner, attr=cst.Name(value=asked)
+            ):
+                if attribute == name and asked in _HARMLESS:
+                    harmless.add(id(inner))
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Attribute() as target)], value=cst.Call()):
+                harmless.add(id(target))  # what a call makes has no other name
+            case cst.For(iter=iterable) | cst.CompFor(iter=iterable):
+                if any(
+                    isinstance(part, cst.Attribute) and part.attr.value == name for part in walk(iterable)
+                ):
+                    return False  # its parameters may be moved one by one
+            case cst.Attribute(attr=cst.Name(value=attribute)) if (
+                attribute == name and id(node) not in harmless
+            ):
+                return False
+            case _:
+                pass
+    return not _hands_itself_on(owner)
+
+
+def _hands_itself_on(owner: cst.ClassDef) -> bool:
+    """Whether a method uses `self` for more than its attributes."""
+    through: set[int] = set()
+    for node in walk(owner.body):
+        match node:
+            case cst.Attribute(value=cst.Name(value="self") as whole):
+                through.add(id(whole))
+            case cst.Param(name=name):
+                through.add(id(name))
+            case cst.Arg(keyword=cst.Name() as keyword):
+                through.add(id(keyword))
+            case cst.Name(value="self") if id(node) not in through:
+                return True
+            case cst.Name(value=word) if word in _REFLECTIVE:
+                return True
+            case _:
+                pass
+    return False
