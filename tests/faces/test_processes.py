@@ -55,6 +55,26 @@ def test_any_number_of_processes_says_the_same(project: Path) -> None:
         assert (result.returncode, result.stdout, result.stderr) == (1, results[1].stdout, results[1].stderr)
 
 
+SPAWNED = """
+import sys
+from torchdev_lint.engine import run, workers
+workers.start_method = run.start_method = lambda: "spawn"
+from torchdev_lint.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_spawned_processes_are_told_everything(project: Path) -> None:
+    some_fixtures(project)
+    here = lint(".", "--no-cache", "--jobs=1", "--select=TDV00", cwd=project)
+    there = lint(".", "--no-cache", "--jobs=2", "--select=TDV00", cwd=project, code=SPAWNED)
+    assert (there.returncode, there.stdout, there.stderr) == (1, here.stdout, here.stderr)
+    baseline = ("--baseline=known.json", "--select=TDV00", "--no-cache")
+    assert lint(".", *baseline, "--write-baseline", cwd=project).returncode == 0
+    known = lint(".", *baseline, "--jobs=2", cwd=project, code=SPAWNED)
+    assert (known.returncode, "TDV" in known.stdout) == (0, False)
+
+
 def test_fixes_are_the_same(project: Path) -> None:
     contents = {}
     for jobs in (1, 2):
