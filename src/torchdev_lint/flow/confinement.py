@@ -5,12 +5,13 @@ from __future__ import annotations
 import libcst as cst
 
 from torchdev_lint.flow.trees import walk
+from torchdev_lint.torch_api.modules import MODEL_METHODS
 
 _HARMLESS = frozenset(
     "parameters named_parameters state_dict load_state_dict train eval zero_grad forward training".split()
 )
 """What may be asked of a module without moving it or handing it on."""
-_REFLECTIVE = frozenset("getattr setattr vars __dict__ __getattr__ globals locals eval exec".split())
+_REFLECTIVE = frozenset("getattr setattr vars globals locals eval exec".split())
 
 
 def is_confined(owner: cst.ClassDef, module: cst.Module, name: str) -> bool:
@@ -26,7 +27,7 @@ def is_confined(owner: cst.ClassDef, module: cst.Module, name: str) -> bool:
             case cst.Attribute(
                 value=cst.Attribute(attr=cst.Name(value=attribute)) as inner, attr=cst.Name(value=asked)
             ):
-                if attribute == name and asked in _HARMLESS:
+                if attribute == name and (asked in _HARMLESS or asked in MODEL_METHODS):
                     harmless.add(id(inner))
             case cst.Assign(targets=[cst.AssignTarget(target=cst.Attribute() as target)], value=cst.Call()):
                 harmless.add(id(target))  # what a call makes has no other name
@@ -49,15 +50,17 @@ def _hands_itself_on(owner: cst.ClassDef) -> bool:
     through: set[int] = set()
     for node in walk(owner.body):
         match node:
-            case cst.Attribute(value=cst.Name(value="self") as whole):
-                through.add(id(whole))
+            case cst.Attribute(value=whole, attr=cst.Name(value=word) as attribute):
+                if word == "__dict__":
+                    return True
+                through.add(id(attribute))
+                if isinstance(whole, cst.Name) and whole.value == "self":
+                    through.add(id(whole))
             case cst.Param(name=name):
                 through.add(id(name))
             case cst.Arg(keyword=cst.Name() as keyword):
                 through.add(id(keyword))
-            case cst.Name(value="self") if id(node) not in through:
-                return True
-            case cst.Name(value=word) if word in _REFLECTIVE:
+            case cst.Name(value=word) if id(node) not in through and (word == "self" or word in _REFLECTIVE):
                 return True
             case _:
                 pass

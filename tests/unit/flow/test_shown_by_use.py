@@ -507,6 +507,7 @@ PAIRS: dict[str, tuple[str, str]] = {
             def __init__(self, n):
                 self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
                 self.model = nn.Linear(n, n)
+                self.model.eval()
                 build(self)
 
             def step(self, rows):
@@ -517,6 +518,7 @@ PAIRS: dict[str, tuple[str, str]] = {
             def __init__(self, n):
                 self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
                 self.model = nn.Linear(n, n)
+                self.model.eval()
                 build(n)
 
             def step(self, rows):
