@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import multiprocessing as mp
 import os
 import re
 import resource
 import time
 from collections import Counter
-from multiprocessing.connection import Connection
+from collections.abc import Callable
 from typing import Any
+
+from isolated import isolated
 
 from torchdev_lint.config import SYNTAX_ERROR, Config, Selection
 from torchdev_lint.diagnostics import Applicability
@@ -28,8 +29,6 @@ from torchdev_lint.files import read_bytes
 from torchdev_lint.source.discovery import FileRules, discover
 
 EVERY_FIX = frozenset(Applicability)
-BATCH = 150
-"""Files that one child process checks: its memory starts afresh with each batch."""
 
 
 def files_below(directory: str) -> list[str]:
@@ -37,17 +36,17 @@ def files_below(directory: str) -> list[str]:
     return list(discover([directory], lambda _: rules).files)
 
 
-def work(paths: list[str], root: str, reports: Connection) -> None:
-    """Check `paths` and send what each came to, before the next is begun."""
+def checker(root: str) -> Callable[[str], dict[str, Any]]:
+    """What checks a file below `root`."""
     config = Config(root=root, command_line=Selection(("TDV",)), ignore_noqa=True)
     sources = DiskSources()
-    for path in paths:
+
+    def check(path: str) -> dict[str, Any]:
         start = time.perf_counter()
         try:
             data = read_bytes(path)
         except OSError as error:
-            reports.send({"path": path, "unreadable": str(error.strerror)})
-            continue
+            return {"unreadable": str(error.strerror)}
         found = check_bytes(data, path, config, sources=sources)
         spent = time.perf_counter() - start
         fixed = check_bytes(data, path, config, EVERY_FIX, sources=sources)
@@ -56,49 +55,23 @@ def work(paths: list[str], root: str, reports: Connection) -> None:
             again = check_bytes(fixed.data, path, config, EVERY_FIX, sources=sources)
             if again.data != fixed.data:
                 errors.append("fixing the fixed file changes it again")
-        reports.send(
-            {
-                "path": path,
-                "lines": data.count(b"\n"),
-                "seconds": round(spent, 3),
-                "codes": Counter(one.code for one in found.diagnostics),
-                "skipped": [one.message for one in found.diagnostics if one.code == SYNTAX_ERROR],
-                "errors": errors,
-                "fixed": fixed.changed,
-                "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
-            }
-        )
+        return {
+            "lines": data.count(b"\n"),
+            "seconds": round(spent, 3),
+            "codes": Counter(one.code for one in found.diagnostics),
+            "skipped": [one.message for one in found.diagnostics if one.code == SYNTAX_ERROR],
+            "errors": errors,
+            "fixed": fixed.changed,
+            "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+        }
+
+    return check
 
 
 def scan(directory: str, limit: float) -> list[dict[str, Any]]:
     """What each file below `directory` came to; one that killed its process has the key `died`."""
-    left = files_below(directory)
-    results: list[dict[str, Any]] = []
-    context = mp.get_context("fork")
-    while left:
-        batch, left = left[:BATCH], left[BATCH:]
-        receiving, sending = context.Pipe(duplex=False)
-        child = context.Process(target=work, args=(batch, directory, sending))
-        child.start()
-        sending.close()
-        done = 0
-        why = ""
-        while done < len(batch):
-            try:
-                if not receiving.poll(limit):
-                    why = f"more than {limit:.0f} s"
-                    child.kill()
-                    break
-                results.append(receiving.recv())
-                done += 1
-            except EOFError:
-                break
-        child.join()
-        receiving.close()
-        if done < len(batch):
-            results.append({"path": batch[done], "died": why or f"exit status {child.exitcode}"})
-            left = batch[done + 1 :] + left
-    return results
+    results = isolated(files_below(directory), lambda: checker(directory), limit)
+    return [{"path": path, **result} for path, result in results]
 
 
 def main() -> None:

@@ -191,3 +191,5 @@ def _parse_text(text: str, where: str) -> Mapping[str, Any]:
         return dict(toml.loads(text))
     except ValueError as error:
         raise ConfigError(f"{where}: not valid TOML: {error}") from None
+    except RecursionError:
+        raise ConfigError(f"{where}: not valid TOML: nested too deeply") from None

@@ -34,6 +34,8 @@ def parse_library(text: str, where: str) -> Library:
         document = dict(toml.loads(text))
     except ValueError as error:
         raise StubError(f"{where}: not valid TOML: {error}") from None
+    except RecursionError:
+        raise StubError(f"{where}: not valid TOML: nested too deeply") from None
     name = document.pop("library", None)
     if not isinstance(name, str) or _LIBRARY.match(name) is None:
         raise StubError(
