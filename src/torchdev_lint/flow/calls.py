@@ -14,6 +14,7 @@ from torchdev_lint.flow import (
     cures,
     current_device,
     device_objects,
+    distributions,
     hooks,
     host_reads,
     library_calls,
@@ -375,6 +376,10 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
     ):
         frame.env.default_device = UNKNOWN_DEVICE
     optimizers.call_method(frame, thing, name, site)
+    if state.api.startswith("torch.distributions."):
+        drawn = distributions.call_method(frame, thing, name, site)
+        if drawn is not None:
+            return drawn
     if name in records.METHODS and state.kind == "instance":
         return records.call_method(frame, thing, name, site)
     if name in state.attributes:

@@ -8,6 +8,7 @@ from torchdev_lint.flow import (
     checkpoints,
     current_device,
     device_values,
+    distributions,
     generators,
     gradients,
     host_arguments,
@@ -188,6 +189,8 @@ def _torch(frame: Frame, path: str, site: CallSite) -> Value | None:
         return found
     if path == "torch.Generator":
         return generators.construct(frame, site)
+    if path.startswith("torch.distributions."):
+        return distributions.construct(frame, path, site)
     if path.startswith("torch.optim."):
         return optimizers.build(frame, path, site)
     if path in HOST_GENERATORS:

@@ -1,0 +1,111 @@
+"""`torch.distributions`: what is drawn from a distribution is where its parameters are, and so must be what it is asked about.
+
+A distribution is no module and has no `.to`: it stays where the tensors are that it was made from; made from numbers, its samples are
+on the default device (torch/distributions/utils.py, `broadcast_all`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from torchdev_lint.flow.callsites import CallSite
+from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Cpu, Device, Origin, leaves, with_origin
+from torchdev_lint.flow.operands import Given
+from torchdev_lint.flow.operations import combine
+from torchdev_lint.flow.values import NONE, Literal, Object, State, Tensor, Value
+from torchdev_lint.torch_api.distributions import (
+    ASKS,
+    CONVERTS,
+    DRAWS,
+    FAMILIES,
+    MODULES,
+    OF_VECTORS,
+    PARAMETERS,
+    WRAPPERS,
+)
+from torchdev_lint.torch_api.operators import SCALAR
+
+_HELD = "(parameters)"
+"""The attribute, under a name that no program can write, that stands for all parameters of a distribution."""
+
+
+def construct(frame: Frame, path: str, site: CallSite) -> Value | None:
+    """`torch.distributions.Normal(loc, scale)`; None for what is no family of distributions."""
+    module, _, name = path.rpartition(".")
+    if not module.startswith(MODULES):
+        return None
+    if name in WRAPPERS and site.positional():
+        inner = site.positional()[0].value
+        held = _held(frame, inner)
+        if held is None or not isinstance(inner, Object):
+            return None
+        return _made(frame, site, frame.state(inner).api, replace(held, scalar=False))
+    if name not in FAMILIES or site.has_star():
+        return None
+    given = [a for a in site.arguments if a.keyword not in ("validate_args", "total_count")]
+    values = [argument.value for argument in given if argument.value != NONE]
+    tensors = [value for value in values if isinstance(value, Tensor)]
+    scalar: bool | None = all(value.scalar is True for value in tensors)
+    if any(value.scalar is not True for value in tensors):
+        scalar = False if any(value.scalar is False for value in tensors) else None
+    if name in OF_VECTORS:
+        scalar = False if OF_VECTORS[name] else None
+    device: Device = UNKNOWN_DEVICE
+    if values and all(_is_number(value) for value in values):
+        origin = Origin(site.node, "made", frame.uid, step=frame.analysis.budget)
+        device = with_origin(frame.default_device(), origin)
+    elif all(isinstance(value, Tensor) or _is_number(value) for value in values):
+        operands = [Given(a.value, a.node.value) for a in given if isinstance(a.value, Tensor)]
+        result = combine(frame, site.node, name, operands, [SCALAR] * len(operands))
+        if len({tensor.device for tensor in tensors}) == 1:
+            device = tensors[0].device
+        elif isinstance(result, Tensor):
+            device = result.device
+    return _made(frame, site, path, Tensor(device, scalar=scalar))
+
+
+def _made(frame: Frame, site: CallSite, path: str, held: Tensor) -> Object:
+    attributes: dict[str, Value] = {_HELD: held}
+    for name in PARAMETERS:
+        attributes[name] = replace(held, scalar=None)
+    return frame.fresh(site.node, State("instance", UNKNOWN_DEVICE, api=path, attributes=attributes))
+
+
+def _is_number(value: Value) -> bool:
+    return isinstance(value, Literal) and isinstance(value.value, (int, float))
+
+
+def _held(frame: Frame, value: Value) -> Tensor | None:
+    if not isinstance(value, Object):
+        return None
+    held = frame.state(value).attributes.get(_HELD)
+    return held if isinstance(held, Tensor) else None
+
+
+def _was_brought_to_host(device: Device) -> bool:
+    """Whether something was moved to the CPU on purpose: `Config.DEVICE = torch.device("cpu")`, until the program says otherwise."""
+    return any(
+        isinstance(leaf, Cpu) and leaf.origin is not None and leaf.origin.root().what == "moved"
+        for leaf in leaves(device)
+    )
+
+
+def call_method(frame: Frame, thing: Object, name: str, site: CallSite) -> Value | None:
+    """`normal.sample((8,))`, `normal.log_prob(x)`; None for anything else."""
+    held = _held(frame, thing)
+    if held is None:
+        return None
+    if name in DRAWS:
+        return replace(held, scalar=False if site.arguments else held.scalar)
+    if name not in ASKS:
+        return None
+    value = site.get(0, "value")
+    converts = frame.state(thing).api.rpartition(".")[2] in CONVERTS
+    if value is None or converts or site.receiver is None or _was_brought_to_host(held.device):
+        return replace(held, scalar=None)
+    operands = [Given(held, site.receiver, inside=True), Given(value.value, value.node.value)]
+    result = combine(
+        frame, site.node, f"{frame.analysis.text(site.receiver)}.{name}", operands, [SCALAR, SCALAR]
+    )
+    return replace(result, scalar=None) if isinstance(result, Tensor) else result

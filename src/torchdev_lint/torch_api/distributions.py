@@ -1,0 +1,31 @@
+"""What `torch.distributions` does with the devices of parameters and values (torch/distributions/*.py)."""
+
+from __future__ import annotations
+
+MODULES = "torch.distributions"
+
+FAMILIES = frozenset(
+    (
+        "Normal Uniform Laplace Cauchy Gumbel LogNormal HalfNormal HalfCauchy Exponential Gamma Beta Bernoulli Poisson StudentT "
+        "Dirichlet Categorical OneHotCategorical MultivariateNormal"
+    ).split()
+)
+"""Distributions that are made from tensors or numbers, and compute with them."""
+
+WRAPPERS = frozenset({"Independent"})
+"""Distributions that are made from another one."""
+
+OF_VECTORS = {"Dirichlet": True, "OneHotCategorical": True, "MultivariateNormal": True, "Categorical": False}
+"""Distributions whose last parameter dimension is the event's: whether one sample has it too."""
+
+DRAWS = frozenset({"sample", "rsample"})
+"""Methods whose result is where the parameters are."""
+
+ASKS = frozenset({"log_prob", "cdf"})
+"""Methods that compute with a value and the parameters."""
+
+CONVERTS = frozenset({"Gamma", "HalfCauchy"})
+"""Distributions whose `log_prob` copies the value to the parameters first."""
+
+PARAMETERS = frozenset({"mean", "stddev", "variance", "mode"})
+"""Attributes that are computed from the parameters."""
