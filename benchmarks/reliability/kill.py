@@ -138,11 +138,14 @@ def instants(scratch: Path, count: int, seed: int) -> dict[str, Any]:
             (directory / name).write_bytes(content)
         return directory
 
+    # One cache for all: what a killed run left in it must not mislead the next.
+    arguments = [*COMMAND, "--cache-dir", str(scratch / "cache")]
+
     def run(directory: Path) -> int:
-        return forked(lambda: os._exit(command_line([*COMMAND, str(directory)])))
+        return forked(lambda: os._exit(command_line([*arguments, str(directory)])))
 
     whole = tree()
-    command_line([*COMMAND, str(whole)])  # loads what is loaded lazily, and says what the new content is
+    command_line([*arguments, str(whole)])  # loads what is loaded lazily, and says what the new content is
     new = {name: (whole / name).read_bytes() for name in old}
     if any(new[name] == old[name] for name in old):
         raise SystemExit("the files of this test are not fixed any more: it would show nothing")
