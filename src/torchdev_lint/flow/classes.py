@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import libcst as cst
 
-from torchdev_lint.flow import confinement, conventions, device_values, library_facts, placements
+from torchdev_lint.flow import confinement, conventions, device_values, library_facts, own_state, placements
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.environment import Environment
 from torchdev_lint.flow.evidence import sequence_parameters
@@ -42,7 +42,6 @@ from torchdev_lint.flow.values import (
     Value,
     element_of,
 )
-from torchdev_lint.torch_api.callables import CONTAINER_CHANGES
 from torchdev_lint.torch_api.devices import DEVICE_NAME
 from torchdev_lint.torch_api.modules import IN_PLACE_MOVES
 
@@ -63,6 +62,8 @@ class ClassModel:
     wrapped: dict[str, Function] = field(default_factory=dict)
     """Methods as decorators of the file have made them."""
     symbolic: tuple[Object, Environment] | None = None
+    at_first: Mapping[str, Value] = field(default_factory=dict)
+    """Attributes of `symbolic` when `forward` runs for the first time."""
 
     def bases_in_file(self) -> list[ClassModel]:
         """The base classes that this file defines."""
@@ -349,7 +350,9 @@ def symbolic_self(model: ClassModel) -> tuple[Object, Environment]:
         span = (first, definition.analysis.frames)
         scratch.set_state(thing, replace(scratch.state(thing), span=span))
     state = scratch.state(thing)
-    unstable = _set_elsewhere(model, initializer)
+    unstable = own_state.unstable(model, initializer, state.attributes)
+    plain = {name: value for name, value in state.attributes.items() if name not in state.registered}
+    model.at_first = own_state.held_at_first(model, initializer, plain)
     attributes = {
         name: value
         for name, value in state.attributes.items()
@@ -427,58 +430,3 @@ def _place_models(frame: Frame, model: ClassModel, thing: Object, kept_here: set
         frame.set_state(held, replace(frame.state(held), kind="module"))
         move(frame, held, there)
         frame.set_state(held, replace(frame.state(held), device=there))
-
-
-def _set_elsewhere(model: ClassModel, initializer: cst.FunctionDef | None) -> set[str]:
-    """Names of attributes of `self` that methods other than `__init__` assign or move in place."""
-    names: set[str] = set()
-    for owner in (model, *model.bases_in_file()):
-        for method in owner.methods.values():
-            if method is initializer:
-                continue
-            names |= _self_writes(method)
-    return names
-
-
-def _self_writes(method: cst.FunctionDef) -> set[str]:
-    """The attributes of `self` that a method assigns, registers, deletes or moves in place."""
-    names: set[str] = set()
-
-    def target(node: cst.CSTNode) -> None:
-        match node:
-            case cst.Attribute(value=cst.Name(value="self"), attr=cst.Name(value=name)):
-                names.add(name)
-            case cst.Tuple(elements=elements) | cst.List(elements=elements):
-                for element in elements:
-                    target(element.value)
-            case cst.Subscript(value=value):
-                target(value)
-            case _:
-                pass
-
-    for node in walk(method.body, below=(cst.ClassDef,)):
-        match node:
-            case (
-                cst.AssignTarget()
-                | cst.AnnAssign()
-                | cst.AugAssign()
-                | cst.For()
-                | cst.NamedExpr()
-                | cst.Del()
-            ):
-                target(node.target)
-            case cst.Call(
-                func=cst.Attribute(
-                    value=cst.Name(value="self"),
-                    attr=cst.Name(value="register_buffer" | "register_parameter" | "add_module"),
-                ),
-                args=[cst.Arg(value=cst.SimpleString() as key), *_],
-            ):
-                names.add(str(key.evaluated_value))
-            case cst.Call(func=cst.Attribute(value=value, attr=cst.Name(value=name))) if (
-                name in IN_PLACE_MOVES or name in CONTAINER_CHANGES
-            ):
-                target(value)
-            case _:
-                pass
-    return names

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 import libcst as cst
 
@@ -14,6 +15,7 @@ from torchdev_lint.flow import (  # registers the handlers, too
     expressions,
     forwarding,
     loaded_models,
+    own_state,
     statements,
     stored_devices,
 )
@@ -117,6 +119,10 @@ def read_alone(analysis: Analysis, function: Function) -> None:
             return  # was run for `self`
         env = env_of_self.copy()
         env.names = {}
+        if function.name in own_state.RUNS_FIRST and function.owner.at_first:
+            state = env.state(receiver)
+            held = {**state.attributes, **function.owner.at_first}
+            env.set_state(receiver, replace(state, attributes=held))
         function = Function(
             function.node, function.name, definition, receiver, function.owner, function.decorators
         )

@@ -63,6 +63,8 @@ def noted(frame: Frame, holder: Value, name: str, value: Value) -> Value:
     if not _initialising(frame) and frame.assigning is not None:
         if _made_here(frame, value):
             return value  # the factory itself is at fault
+        if isinstance(value, Tensor) and all(_is_kept(leaf.origin) for leaf in leaves(value.device)):
+            return value  # made anew where the attribute was before
         site = AttributeSite(frame.assigning, name, frame.uid, late=True)
         frame.analysis.attribute_sites[("late", (id(frame.assigning),)), name] = site
     return _mark(frame, value, Origin(site.node, ATTRIBUTE, frame.uid), inside=False)
@@ -110,6 +112,12 @@ def _made_here(frame: Frame, value: Value) -> bool:
     return any(
         leaf.origin is not None and leaf.origin.root().frame == frame.uid for leaf in leaves(value.device)
     )
+
+
+def _is_kept(origin: Origin | None) -> bool:
+    while origin is not None and origin.what != ATTRIBUTE:
+        origin = origin.inner
+    return origin is not None
 
 
 def _initialising(frame: Frame) -> bool:

@@ -76,7 +76,9 @@ def call_method(frame: Frame, tensor: Tensor, name: str, site: CallSite) -> Valu
         return Tensor(
             tensor.device
             if argument is None
-            else device_values.made_on(frame, device_values.as_device(argument.value), site.node)
+            else device_values.made_on(
+                frame, device_values.as_device(argument.value), site.node, following=True
+            )
         )
     if name == "type_as":
         other = site.get(0, "other")

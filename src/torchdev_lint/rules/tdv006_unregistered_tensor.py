@@ -26,8 +26,9 @@ of `state_dict`, so that old checkpoints still load. Tensors inside containers h
 it where it is used.
 
 ## Known limits
-Attributes that other methods assign or move, and classes that override `_apply`, `to` or `cuda`, are not reported. A tensor that
-is handed to `__init__` is taken to be where the caller wants it.
+Attributes that other methods assign or move are not reported, but for what a setter without arguments makes that `__init__` calls, and
+a state that `forward` carries on from call to call (`self.mem = self.mem * beta + x`); nor classes that override `_apply`, `to` or
+`cuda`. A tensor that is handed to `__init__` is taken to be where the caller wants it.
 """
 
 from __future__ import annotations

@@ -569,6 +569,144 @@ PAIRS: dict[str, tuple[str, str]] = {
             return model.eval()
         """,
     ),
+    "what a setter of `__init__` leaves": (
+        """
+        class Cell(nn.Module):
+            def __init__(self, beta):
+                super().__init__()
+                self.reset()
+
+            def reset(self):
+                self.register_buffer("mem", torch.zeros(1))
+
+            def forward(self, x: torch.Tensor):
+                return x.unsqueeze(0) + self.mem
+        """,
+        """
+        class Cell(nn.Module):
+            def __init__(self, beta):
+                super().__init__()
+                self.reset()
+
+            def reset(self):
+                self.mem = torch.zeros(1)
+
+            def forward(self, x: torch.Tensor):
+                return x.unsqueeze(0) + self.mem
+        """,
+    ),
+    "the state that a module carries on": (
+        """
+        class Cell(nn.Module):
+            def __init__(self, beta):
+                super().__init__()
+                self.beta = beta
+                self.mem = torch.zeros(1)
+
+            def forward(self, x: torch.Tensor):
+                if self.mem.shape != x.shape:
+                    self.mem = torch.zeros_like(x)
+                self.mem = self.mem * self.beta + x
+                return self.mem
+        """,
+        """
+        class Cell(nn.Module):
+            def __init__(self, beta):
+                super().__init__()
+                self.beta = beta
+                self.mem = torch.zeros(1)
+
+            def reset(self):
+                self.mem = torch.zeros_like(self.mem)
+
+            def forward(self, x: torch.Tensor, mem=None):
+                if mem is not None:
+                    self.mem = mem
+                if self.mem.shape != x.shape:
+                    self.mem = torch.zeros_like(x, device=self.mem.device)
+                self.mem = self.step(x)
+                return self.mem
+
+            def step(self, x):
+                return self.mem * self.beta + x
+        """,
+    ),
+    "the state is made where the input is before it is used": (
+        """
+        class Cell(nn.Module):
+            def __init__(self, beta):
+                super().__init__()
+                self.mem = torch.zeros(1)
+
+            def start(self, x):
+                self.mem = torch.zeros(3).to(x)
+
+            def forward(self, x: torch.Tensor):
+                self.mem = self.mem + x
+                return self.mem
+        """,
+        """
+        class Cell(nn.Module):
+            def __init__(self, beta):
+                super().__init__()
+                self.mem = torch.zeros(1)
+
+            def detach(self):
+                self.mem = self.mem.detach()
+
+            def forward(self, x: torch.Tensor):
+                self.mem = self.mem + x
+                return self.mem
+        """,
+    ),
+    "a running mean": (
+        """
+        class Norm(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("mean", torch.zeros(3))
+
+            def forward(self, x: torch.Tensor):
+                self.mean = 0.9 * self.mean + 0.1 * x.mean(dim=0)
+                return x - self.mean
+        """,
+        """
+        class Norm(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.mean = torch.zeros(3)
+
+            def forward(self, x: torch.Tensor):
+                self.mean = 0.9 * self.mean + 0.1 * x.mean(dim=0)
+                return x - self.mean
+        """,
+    ),
+    "the first step sets the state": (
+        """
+        class Cell(nn.Module):
+            def __init__(self, beta):
+                super().__init__()
+                self.mem = torch.zeros(1)
+
+            def forward(self, x: torch.Tensor, first: bool):
+                if first:
+                    self.mem = torch.zeros_like(x)
+                self.mem = self.mem + x
+                return self.mem
+        """,
+        """
+        class Cell(nn.Module):
+            def __init__(self, beta):
+                super().__init__()
+                self.mem = torch.zeros(1)
+
+            def forward(self, x: torch.Tensor, first: bool):
+                if first:
+                    self.mem = self.mem * 0
+                self.mem = self.mem + x
+                return self.mem
+        """,
+    ),
 }
 
 

@@ -1,0 +1,261 @@
+"""Which attributes of `self` still hold, when a method runs, what `__init__` left in them.
+
+What other methods set or move is not known as a rule: nobody says when they run. Two idioms are understood. `__init__` may leave it to
+a setter (`self.reset()`), which makes the same whenever it runs. And a recurrent module carries its state on from call to call
+(`self.mem = self.mem * beta + x`): its first call meets what `__init__` made. Both are believed of tensors that were made on the CPU
+without a word about a device, as nothing else would show where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchdev_lint.flow.lattice import Cpu
+from torchdev_lint.flow.operands import dotted
+from torchdev_lint.flow.trees import walk
+from torchdev_lint.flow.values import Tensor, Value
+from torchdev_lint.torch_api.callables import CONTAINER_CHANGES
+from torchdev_lint.torch_api.modules import IN_PLACE_MOVES
+
+if TYPE_CHECKING:
+    from torchdev_lint.flow.classes import ClassModel
+
+RUNS_FIRST = frozenset({"forward", "__call__"})
+"""Methods that a module's first call runs."""
+
+
+def unstable(model: ClassModel, initializer: cst.FunctionDef | None, held: Mapping[str, Value]) -> set[str]:
+    """Names of attributes of `self` that methods other than `__init__` assign or move in place."""
+    writers = _writers(model, initializer)
+    setters = {} if initializer is None else _setters(model, initializer)
+    return {
+        name
+        for name, methods in writers.items()
+        if not (_made_on_host(held.get(name)) and all(id(method) in setters for method in methods))
+    }
+
+
+def held_at_first(
+    model: ClassModel, initializer: cst.FunctionDef | None, held: Mapping[str, Value]
+) -> dict[str, Value]:
+    """The attributes among `held` that the first call of `forward` finds as `__init__` left them, although `forward` sets them."""
+    if initializer is None or not model.is_module or model.moves_itself():
+        return {}
+    setters = _setters(model, initializer)
+    found = {}
+    for name, methods in _writers(model, initializer).items():
+        value = held.get(name)
+        if value is None or not _made_on_host(value) or _is_set_from_outside(model, name):
+            continue
+        if all(
+            id(method) in setters
+            or (_carries_on(method, name) if method.name.value in RUNS_FIRST else _keeps_place(method, name))
+            for method in methods
+        ):
+            found[name] = value
+    return found
+
+
+def _is_set_from_outside(model: ClassModel, name: str) -> bool:
+    """Whether anything in the file sets an attribute of this name of something else than `self`, to a thing that is elsewhere."""
+    analysis = model.frame.analysis
+    key = ("set from outside", id(model.frame.source.module))
+    if key not in analysis.notes:
+        analysis.notes[key] = set(_set_from_outside(model.frame.source.module))
+    return name in analysis.notes[key]
+
+
+def _set_from_outside(module: cst.Module) -> Iterator[str]:
+    for node in walk(module):
+        match node:
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Attribute() as target)], value=value):
+                own = isinstance(target.value, cst.Name) and target.value.value == "self"
+                if not own and not any(
+                    part.deep_equals(target) for part in walk(value) if isinstance(part, cst.Attribute)
+                ):
+                    yield target.attr.value
+            case _:
+                pass
+
+
+def _made_on_host(value: Value | None) -> bool:
+    """Whether it is a tensor that was made on the CPU, and nobody said that it should be there."""
+    device = value.device if isinstance(value, Tensor) and not value.parameter else None
+    root = device.origin.root() if isinstance(device, Cpu) and device.origin is not None else None
+    if root is None or root.what != "factory" or not isinstance(root.node, cst.Call):
+        return False
+    return all(argument.keyword is None or argument.keyword.value != "device" for argument in root.node.args)
+
+
+def _methods(model: ClassModel) -> Iterator[cst.FunctionDef]:
+    for owner in (model, *model.bases_in_file()):
+        yield from owner.methods.values()
+
+
+def _writers(model: ClassModel, initializer: cst.FunctionDef | None) -> dict[str, list[cst.FunctionDef]]:
+    """The methods other than `__init__` that set each attribute."""
+    found: dict[str, list[cst.FunctionDef]] = {}
+    for method in _methods(model):
+        if method is not initializer:
+            for name in _self_writes(method):
+                found.setdefault(name, []).append(method)
+    return found
+
+
+def _setters(model: ClassModel, initializer: cst.FunctionDef) -> set[int]:
+    """The methods (by id) without arguments that `__init__` has run on `self`, itself or through each other."""
+    found: set[int] = set()
+    waiting = [initializer]
+    while waiting:
+        for node in walk(waiting.pop().body, below=(cst.ClassDef, cst.FunctionDef, cst.Lambda)):
+            match node:
+                case cst.Call(
+                    func=cst.Attribute(value=cst.Name(value="self"), attr=cst.Name(value=name)), args=[]
+                ):
+                    method = model.find(name)
+                    if method is not None and id(method) not in found and len(method.params.params) == 1:
+                        found.add(id(method))
+                        waiting.append(method)
+                case _:
+                    pass
+    return found
+
+
+def _values_set(
+    method: cst.FunctionDef, name: str
+) -> Iterator[tuple[cst.CSTNode, cst.BaseExpression | None]]:
+    """Each statement of a method that sets the attribute, with its value if it is a plain assignment."""
+    known: set[int] = set()
+    for node in walk(method.body):
+        match node:
+            case cst.Assign(targets=[cst.AssignTarget(target=target)], value=value) if (
+                dotted(target) == f"self.{name}"
+            ):
+                known.add(id(node.targets[0]))
+                yield node, value
+            case cst.AssignTarget() if id(node) in known:
+                pass
+            case cst.AugAssign(target=target) if dotted(target) == f"self.{name}":
+                yield node, target
+            case cst.AssignTarget() | cst.AnnAssign() | cst.For() | cst.NamedExpr() | cst.Del():
+                if name in _targets(node.target):
+                    yield node, None
+            case cst.Call(func=cst.Attribute(value=value, attr=cst.Name(value=called))) if (
+                called in IN_PLACE_MOVES and dotted(value) == f"self.{name}"
+            ):
+                yield node, None
+            case _:
+                pass
+
+
+def _targets(node: cst.CSTNode) -> set[str]:
+    """The attributes of `self` that a target of an assignment sets."""
+    match node:
+        case cst.Attribute(value=cst.Name(value="self"), attr=cst.Name(value=name)):
+            return {name}
+        case cst.Tuple(elements=elements) | cst.List(elements=elements):
+            return {name for element in elements for name in _targets(element.value)}
+        case cst.Subscript(value=value):
+            return _targets(value)
+        case _:
+            return set()
+
+
+def _carries_on(method: cst.FunctionDef, name: str) -> bool:
+    """Whether a method sets the attribute always, from what it was, or from an argument that may be left out.
+
+    What it sets under another condition may well be what the first call sets.
+    """
+    always = {id(part) for line in method.body.body for part in _simple(line)}
+    handed = {id(part) for node in walk(method.body) for part in _when_given(node, method)}
+    return all(
+        id(node) in always or id(node) in handed or (value is not None and _mentions(value, name))
+        for node, value in _values_set(method, name)
+    )
+
+
+def _simple(line: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The small statements of a line, and the targets of its assignments."""
+    if isinstance(line, cst.SimpleStatementLine):
+        for part in line.body:
+            yield part
+            if isinstance(part, cst.Assign):
+                yield from part.targets
+
+
+def _when_given(node: cst.CSTNode, method: cst.FunctionDef) -> Iterator[cst.CSTNode]:
+    """What is set to a parameter under `if parameter is not None:`."""
+    match node:
+        case cst.If(test=test, body=cst.IndentedBlock(body=lines)):
+            optional = {
+                parameter.name.value
+                for parameter in (*method.params.params, *method.params.kwonly_params)
+                if isinstance(parameter.default, cst.Name) and parameter.default.value == "None"
+            }
+            tested = {part.value for part in walk(test) if isinstance(part, cst.Name)} - {"None"}
+            if tested and tested <= optional:
+                for line in lines:
+                    for part in _simple(line):
+                        if isinstance(part, cst.Assign) and dotted(part.value) in tested:
+                            yield part
+        case _:
+            pass
+
+
+def _mentions(value: cst.BaseExpression, name: str) -> bool:
+    return any(isinstance(part, cst.Attribute) and dotted(part) == f"self.{name}" for part in walk(value))
+
+
+def _keeps_place(method: cst.FunctionDef, name: str) -> bool:
+    """Whether a method makes the attribute of nothing but itself, and so where it was (`torch.zeros_like(self.mem)`)."""
+    for _, value in _values_set(method, name):
+        if value is None or not _mentions(value, name):
+            return False
+        for part in walk(value):
+            match part:
+                case cst.Attribute(value=cst.Name(value="self"), attr=cst.Name(value=other)) if other != name:
+                    return False
+                case cst.Attribute(attr=cst.Name(value="to" | "type_as")):
+                    return False
+                case cst.Attribute(attr=cst.Name(value=called)) if called in IN_PLACE_MOVES:
+                    return False
+                case cst.Call(func=cst.Name()):
+                    return False
+                case _:
+                    pass
+    return True
+
+
+def _self_writes(method: cst.FunctionDef) -> set[str]:
+    """The attributes of `self` that a method assigns, registers, deletes or moves in place."""
+    names: set[str] = set()
+
+    for node in walk(method.body, below=(cst.ClassDef,)):
+        match node:
+            case (
+                cst.AssignTarget()
+                | cst.AnnAssign()
+                | cst.AugAssign()
+                | cst.For()
+                | cst.NamedExpr()
+                | cst.Del()
+            ):
+                names |= _targets(node.target)
+            case cst.Call(
+                func=cst.Attribute(
+                    value=cst.Name(value="self"),
+                    attr=cst.Name(value="register_buffer" | "register_parameter" | "add_module"),
+                ),
+                args=[cst.Arg(value=cst.SimpleString() as key), *_],
+            ):
+                names.add(str(key.evaluated_value))
+            case cst.Call(func=cst.Attribute(value=value, attr=cst.Name(value=name))) if (
+                name in IN_PLACE_MOVES or name in CONTAINER_CHANGES
+            ):
+                names |= _targets(value)
+            case _:
+                pass
+    return names
