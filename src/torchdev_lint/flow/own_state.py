@@ -143,9 +143,7 @@ def _values_set(
             case cst.AssignTarget() | cst.AnnAssign() | cst.For() | cst.NamedExpr() | cst.Del():
                 if name in _targets(node.target):
                     yield node, None
-            case cst.Call(func=cst.Attribute(value=value, attr=cst.Name(value=called))) if (
-                called in IN_PLACE_MOVES and dotted(value) == f"self.{name}"
-            ):
+            case cst.Call() if name in _called_writes(node):
                 yield node, None
             case _:
                 pass
@@ -244,18 +242,26 @@ def _self_writes(method: cst.FunctionDef) -> set[str]:
                 | cst.Del()
             ):
                 names |= _targets(node.target)
-            case cst.Call(
-                func=cst.Attribute(
-                    value=cst.Name(value="self"),
-                    attr=cst.Name(value="register_buffer" | "register_parameter" | "add_module"),
-                ),
-                args=[cst.Arg(value=cst.SimpleString() as key), *_],
-            ):
-                names.add(str(key.evaluated_value))
-            case cst.Call(func=cst.Attribute(value=value, attr=cst.Name(value=name))) if (
-                name in IN_PLACE_MOVES or name in CONTAINER_CHANGES
-            ):
-                names |= _targets(value)
+            case cst.Call():
+                names |= _called_writes(node)
             case _:
                 pass
     return names
+
+
+def _called_writes(node: cst.Call) -> set[str]:
+    match node:
+        case cst.Call(
+            func=cst.Attribute(
+                value=cst.Name(value="self"),
+                attr=cst.Name(value="register_buffer" | "register_parameter" | "add_module"),
+            ),
+            args=[cst.Arg(value=cst.SimpleString() as key), *_],
+        ):
+            return {str(key.evaluated_value)}
+        case cst.Call(func=cst.Attribute(value=value, attr=cst.Name(value=name))) if (
+            name in IN_PLACE_MOVES or name in CONTAINER_CHANGES
+        ):
+            return _targets(value)
+        case _:
+            return set()

@@ -209,8 +209,8 @@ def _torch(frame: Frame, path: str, site: CallSite) -> Value | None:
     if path in factories.LIKE:
         argument = transfers.device_keyword(frame, site)
         if argument is not None and argument.value != NONE:
-            device = device_values.as_device(argument.value)
-            return Tensor(device_values.made_on(frame, device, site.node, following=True))
+            there = device_values.as_device(argument.value)
+            return Tensor(device_values.made_on(frame, there, site.node, following=True))
         first = site.get(0, "input")
         device = None if first is None else tensor_device(frame, first.value)
         return Tensor(UNKNOWN_DEVICE if device is None else device)

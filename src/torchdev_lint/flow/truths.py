@@ -143,6 +143,8 @@ def equal_devices(frame: Frame, node: cst.CSTNode, left: Device, right: Device) 
 
 def equality(frame: Frame, node: cst.CSTNode, left: Value, right: Value) -> Formula:
     """The condition of `left == right`."""
+    if any(isinstance(one, Literal) and one.value is None for one in (left, right)):
+        return identity(frame, node, left, right)  # nothing else equals None
     for one, other in ((left, right), (right, left)):
         match one, other:
             case (DeviceType(device=device), Literal(value=str(kind))):

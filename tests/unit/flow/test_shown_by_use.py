@@ -620,7 +620,7 @@ PAIRS: dict[str, tuple[str, str]] = {
                 self.mem = torch.zeros_like(self.mem)
 
             def forward(self, x: torch.Tensor, mem=None):
-                if mem is not None:
+                if not mem == None:
                     self.mem = mem
                 if self.mem.shape != x.shape:
                     self.mem = torch.zeros_like(x, device=self.mem.device)
