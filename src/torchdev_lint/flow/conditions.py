@@ -37,6 +37,8 @@ class Atom:
     kind: str
     key: Key
     text: str = ""
+    node: Any = field(default=None, repr=False)
+    """The condition itself, where nothing else is known of it."""
     _hash: int = field(init=False, repr=False)
     """Asked for so often that it is computed once."""
 

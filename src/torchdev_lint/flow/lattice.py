@@ -7,10 +7,13 @@ Every leaf remembers its `Origin`, which takes no part in comparisons.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Any, TypeAlias
+
+import libcst as cst
 
 from torchdev_lint.flow.conditions import (
     Atom,
@@ -254,6 +257,47 @@ def _selects(device: Device) -> bool:
     return any(not isinstance(leaf, Cpu) for leaf in leaves(device))
 
 
+_OF_DEVICES = re.compile(
+    r"(?i)cuda|gpu|cpu|device|host|mps|xpu|tpu|npu|hpu|xla|hip|rocm|accelerat|parallel|distribut|ddp|fsdp|rank|world|amp|cache|debug"
+)
+"""Names in conditions that may go together with where things are."""
+
+_OF_EXTENTS = re.compile(r"\blen\(|\b(?:ndim|dim|numel|size|shape)\b")
+"""Questions for how much is there: the degenerate case that they single out may never be met."""
+
+
+def _is_left_behind(device: Device, other: Device) -> bool:
+    """Whether the device is an accelerator's, as `other` is, in one case, and in another where a factory made a tensor on the CPU.
+
+    `w = torch.ones_like(x)` in one branch says where `w` belongs if `w * x` follows; `w = torch.ones(n)` in the other branch is not
+    there. What decides between them must have nothing to do with devices, and nothing must have been moved.
+    """
+    if not isinstance(device, Choice) or not isinstance(other, (Symbol, Accelerator)):
+        return False
+    follows = False
+    for leaf in leaves(device):
+        what = None if leaf.origin is None else leaf.origin.root().what
+        if isinstance(leaf, Cpu):
+            if what != "factory":
+                return False
+        elif isinstance(leaf, (Symbol, Accelerator)) and what != "moved":
+            follows = True
+        else:
+            return False
+    return follows and not any(map(_may_tell_where, device_atoms(device)))
+
+
+def _may_tell_where(atom: Atom) -> bool:
+    if atom.kind == "absent":
+        return False
+    if atom.kind != "opaque" or atom.key[0] not in ("truth", "equal", "given", "none", "isinstance", "node"):
+        return True
+    written = "" if atom.node is None else cst.Module([]).code_for_node(atom.node)
+    if atom.key[0] == "node":
+        return not written or bool(_OF_DEVICES.search(written) or _OF_EXTENTS.search(written))
+    return _OF_DEVICES.search(f"{atom.key!r} {atom.text}") is not None
+
+
 def _possible_here(leaf: Leaf, machine: str) -> bool:
     return not isinstance(leaf, Accelerator) or leaf.type == machine
 
@@ -283,6 +327,7 @@ def conflict(left: Device, right: Device, path: Sequence[Formula] = ()) -> Confl
     free_left = {atom for atom in left_atoms if atom.kind == "opaque"}
     free_right = {atom for atom in right_atoms if atom.kind == "opaque"}
     ordered = sorted(relevant, key=lambda atom: (atom.kind, repr(atom.key)))
+    left_behind = _is_left_behind(left, right) or _is_left_behind(right, left)
     best: Conflict | None = None
     doubted: set[str] = set()
     differs_everywhere = True
@@ -294,8 +339,10 @@ def conflict(left: Device, right: Device, path: Sequence[Formula] = ()) -> Confl
             doubted |= {"left"} if isinstance(here, UnknownDevice) else set()
             doubted |= {"right"} if isinstance(there, UnknownDevice) else set()
             level = _compare_leaves(here, there, assignment)
-            if isinstance(here, Symbol) != isinstance(there, Symbol) and (
-                _selects(right) if isinstance(here, Symbol) else _selects(left)
+            if (
+                isinstance(here, Symbol) != isinstance(there, Symbol)
+                and not left_behind
+                and (_selects(right) if isinstance(here, Symbol) else _selects(left))
             ):
                 # the side that is the CPU here is an accelerator under other conditions: the symbol may follow them too
                 level = Level.NO
@@ -312,7 +359,7 @@ def conflict(left: Device, right: Device, path: Sequence[Formula] = ()) -> Confl
         known = free_left == free_right  # two accelerators: either may be at fault
     else:
         known = free_left <= free_right if left_at_fault else free_right <= free_left
-    return best if known or differs_everywhere else None
+    return best if known or left_behind or differs_everywhere else None
 
 
 def describe(device: Device) -> str:

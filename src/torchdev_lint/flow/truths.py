@@ -47,7 +47,7 @@ def opaque(frame: Frame, node: cst.CSTNode, value: Value | None = None) -> Formu
     """A condition that is only known by its identity: a flag object, or this very evaluation."""
     if isinstance(value, Object):
         return Atom("opaque", ("truth", value.key), value.text)
-    return Atom("opaque", ("node", id(node), frame.uid, frame.salt), _wanted(frame, node))
+    return Atom("opaque", ("node", id(node), frame.uid, frame.salt), _wanted(frame, node), node)
 
 
 def _wanted(frame: Frame, node: cst.CSTNode) -> str:
