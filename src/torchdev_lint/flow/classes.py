@@ -365,6 +365,7 @@ def symbolic_self(model: ClassModel) -> tuple[Object, Environment]:
     scratch.set_state(thing, replace(state, attributes=attributes))
     if kind != "module":
         # whoever holds the instance may have moved what it holds
+        _build_later(scratch, model, thing, unstable, attributes)
         kept_here = {name for name in attributes if _stays_unmoved(scratch, model, name, attributes[name])}
         for name, held in attributes.items():
             if name not in kept_here:
@@ -394,6 +395,26 @@ def _stays_unmoved(frame: Frame, model: ClassModel, name: str, held: Value) -> b
         and state.device.origin.root().what == "made"
         and confinement.is_confined(model.node, model.frame.source.module, name)
     )
+
+
+def _build_later(
+    frame: Frame, model: ClassModel, thing: Object, names: set[str], attributes: dict[str, Value]
+) -> None:
+    """Add the modules that a method other than `__init__` builds, once, if they stay where they are."""
+    for name in sorted(names):
+        found = confinement.built_once(model.methods.values(), name)
+        if found is None:
+            continue
+        method, made = found
+        function = model.function(method, method.name.value, thing)
+        child = Frame(frame.analysis, frame.env, parent=function.frame, function=function)
+        child.env.names = bind_symbolically(function)
+        outer, frame.analysis.on_host = frame.analysis.on_host, True
+        value = child.evaluate(made)
+        frame.analysis.on_host = outer
+        if _stays_unmoved(frame, model, name, value):
+            attributes[name] = value
+            frame.set_state(thing, frame.state(thing).with_attribute(name, value))
 
 
 def _place_models(frame: Frame, model: ClassModel, thing: Object, kept_here: set[str]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import libcst as cst
 
 from torchdev_lint.flow.trees import walk
@@ -29,8 +31,16 @@ def is_confined(owner: cst.ClassDef, module: cst.Module, name: str) -> bool:
             ):
                 if attribute == name and (asked in _HARMLESS or asked in MODEL_METHODS):
                     harmless.add(id(inner))
-            case cst.Assign(targets=[cst.AssignTarget(target=cst.Attribute() as target)], value=cst.Call()):
+            case cst.Assign(
+                targets=[cst.AssignTarget(target=cst.Attribute() as target)],
+                value=cst.Call() | cst.Name(value="None"),
+            ):
                 harmless.add(id(target))  # what a call makes has no other name
+            case cst.Comparison(
+                left=cst.Attribute() as left,
+                comparisons=[cst.ComparisonTarget(operator=cst.Is() | cst.IsNot())],
+            ):
+                harmless.add(id(left))
             case cst.For(iter=iterable) | cst.CompFor(iter=iterable):
                 if any(
                     isinstance(part, cst.Attribute) and part.attr.value == name for part in walk(iterable)
@@ -43,6 +53,22 @@ def is_confined(owner: cst.ClassDef, module: cst.Module, name: str) -> bool:
             case _:
                 pass
     return not _hands_itself_on(owner)
+
+
+def built_once(methods: Iterable[cst.FunctionDef], name: str) -> tuple[cst.FunctionDef, cst.Call] | None:
+    """The one call in the methods whose result `self` keeps under this name, and its method; None if there are others."""
+    found: list[tuple[cst.FunctionDef, cst.Call]] = []
+    for method in methods:
+        for node in walk(method.body):
+            match node:
+                case cst.Assign(
+                    targets=[cst.AssignTarget(target=cst.Attribute(attr=cst.Name(value=attribute)))],
+                    value=cst.Call() as made,
+                ) if attribute == name:
+                    found.append((method, made))
+                case _:
+                    pass
+    return found[0] if len(found) == 1 else None
 
 
 def _hands_itself_on(owner: cst.ClassDef) -> bool:

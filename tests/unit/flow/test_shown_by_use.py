@@ -525,6 +525,36 @@ PAIRS: dict[str, tuple[str, str]] = {
                 return self.model(rows.to(self.device))
         """,
     ),
+    "a model that another method builds": (
+        """
+        class Runner:
+            def __init__(self, n):
+                self.n, self.use_cuda = n, torch.cuda.is_available()
+                self.model = None
+
+            def make(self):
+                self.model = nn.Linear(self.n, 1).to("cuda" if self.use_cuda else "cpu")
+
+            def step(self, rows):
+                if self.model is None:
+                    self.make()
+                return self.model(rows.cuda() if self.use_cuda else rows)
+        """,
+        """
+        class Runner:
+            def __init__(self, n):
+                self.n, self.use_cuda = n, torch.cuda.is_available()
+                self.model = None
+
+            def make(self):
+                self.model = nn.Linear(self.n, 1)
+
+            def step(self, rows):
+                if self.model is None:
+                    self.make()
+                return self.model(rows.cuda() if self.use_cuda else rows)
+        """,
+    ),
     "a checkpoint is loaded to the device, the model is not": (
         """
         def load_model(path, device="cpu"):
