@@ -68,7 +68,7 @@ def sections(text: str, line: int | None = None, path: str | None = None) -> lis
 
     from torchdev_lint.engine.parsing import ParseError, parse_module
     from torchdev_lint.engine.sources import DiskSources
-    from torchdev_lint.flow.frame import Options
+    from torchdev_lint.flow.analysis import Options
     from torchdev_lint.flow.interpreter import read_module
     from torchdev_lint.flow.projects import Project
     from torchdev_lint.flow.recording import Recorder

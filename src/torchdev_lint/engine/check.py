@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import libcst as cst
 
     from torchdev_lint.config import Config
-    from torchdev_lint.flow.frame import Recording
+    from torchdev_lint.flow.analysis import Recording
     from torchdev_lint.flow.projects import Sources
     from torchdev_lint.rules.base import Finding, Rule
 
@@ -40,7 +40,7 @@ def check_source(
     Pure: reads no file itself, prints nothing. Returns the diagnostics of the rules that `config` selects for `path`, sorted by
     position, before suppression comments are applied. A text that does not parse gives one TDV999.
     """
-    from torchdev_lint.flow.frame import Options
+    from torchdev_lint.flow.analysis import Options
     from torchdev_lint.flow.interpreter import read_module
     from torchdev_lint.flow.projects import Project
     from torchdev_lint.rules.registry import all_rules

@@ -11,7 +11,7 @@ from torchdev_lint.source.suppression import Suppressions
 from torchdev_lint.torch_api.versions import runs_with
 
 if TYPE_CHECKING:
-    from torchdev_lint.flow.frame import Recording
+    from torchdev_lint.flow.analysis import Recording
     from torchdev_lint.flow.projects import Sources
 
 

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 import libcst as cst
 
+from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.conditions import Key
 from torchdev_lint.flow.events import Place, Transfer
 from torchdev_lint.flow.evidence import TESTING
-from torchdev_lint.flow.frame import Analysis, Frame
+from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import (
     Conflict,
     Cpu,

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from torchdev_lint.flow import device_values, forwarding, literals, operands
+from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.callsites import CallSite
-from torchdev_lint.flow.frame import Analysis, Frame
+from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.placement_events import CheckpointLoad
 from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import NONE, Literal, Value

@@ -12,9 +12,10 @@ from dataclasses import replace
 
 import libcst as cst
 
+from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.events import Event, MixedOperation, ModelCall
-from torchdev_lint.flow.frame import Analysis, Frame
+from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import Cpu
 from torchdev_lint.flow.placement_events import DeviceNotForwarded
 from torchdev_lint.flow.trees import walk

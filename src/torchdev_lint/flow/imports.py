@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 from torchdev_lint.flow.values import UNKNOWN, Api, Namespace, Value
 
 if TYPE_CHECKING:
-    from torchdev_lint.flow.frame import Frame, Source
+    from torchdev_lint.flow.analysis import Source
+    from torchdev_lint.flow.frame import Frame
 
 
 class Imports(Protocol):

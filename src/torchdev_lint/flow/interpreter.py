@@ -19,12 +19,13 @@ from torchdev_lint.flow import (  # registers the handlers, too
     statements,
     stored_devices,
 )
+from torchdev_lint.flow.analysis import Analysis, Options, Recording
 from torchdev_lint.flow.classes import symbolic_self
 from torchdev_lint.flow.conditions import Atom, Key
 from torchdev_lint.flow.environment import Environment
 from torchdev_lint.flow.events import DeviceLiteral, Event, MixedOperation
 from torchdev_lint.flow.evidence import TESTING, sequence_parameters, tensor_parameters, works_on_host
-from torchdev_lint.flow.frame import Analysis, Frame, Options, Recording
+from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.functions import (
     bind_symbolically,
     called_to_build_only,

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.forwarding import (
     DEVICE_PARAMETERS,
     is_imposed,
@@ -19,7 +20,6 @@ from torchdev_lint.flow.forwarding import (
     reads,
     says_unused,
 )
-from torchdev_lint.flow.frame import Analysis
 from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.placement_events import DeviceNotForwarded
 from torchdev_lint.flow.trees import walk

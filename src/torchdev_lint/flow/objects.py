@@ -144,9 +144,7 @@ def _object_attribute(frame: Frame, thing: Object, name: str) -> Value:
     match name:
         case "weight" | "bias" if state.kind == "module" and state.api.startswith("torch.nn."):
             return Tensor(state.device, parameter=True)
-        case "forward" | "__call__" if (
-            state.kind == "module" and state.model is None and state.api.startswith("torch.")
-        ):
+        case "forward" | "__call__" if state.kind == "module" and state.model is None and state.api:
             return Method(thing, name)
         case "device":
             if state.kind == "module" or state.moved:

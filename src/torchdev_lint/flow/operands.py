@@ -13,7 +13,7 @@ from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import (
     Device,
 )
-from torchdev_lint.flow.values import Either, Entries, Items, Many, Object, Tensor, Value
+from torchdev_lint.flow.values import Either, Entries, Items, Many, Object, Tensor, Value, alternatives
 
 
 def dotted(node: cst.CSTNode | None) -> str | None:
@@ -46,7 +46,7 @@ def place_of(frame: Frame, node: cst.Arg | cst.BaseExpression, value: Value) -> 
     inner = node.value if isinstance(node, cst.Arg) else node
     star = str(node.star) if isinstance(node, cst.Arg) else ""
     container = ""
-    if isinstance(value, (Items, Many)) or star == "*":
+    if star == "*" or any(isinstance(part, (Items, Many)) for part in alternatives(value)):
         container = "list"
     elif isinstance(value, Entries) or (star == "**" and not (isinstance(value, Tensor) and value.mapping)):
         container = "dict"
@@ -59,7 +59,7 @@ def place_of(frame: Frame, node: cst.Arg | cst.BaseExpression, value: Value) -> 
         mapping=isinstance(value, Tensor) and value.mapping,
         container=container,
         needs_parentheses=not isinstance(inner, _ATOMS) and not inner.lpar,
-        unsure=not isinstance(value, (Tensor, Either)) or (isinstance(value, Tensor) and value.batch),
+        unsure=not all(isinstance(part, Tensor) and not part.batch for part in alternatives(value)),
     )
 
 

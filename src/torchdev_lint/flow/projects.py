@@ -14,9 +14,10 @@ from typing import Any, Protocol
 
 import libcst as cst
 
+from torchdev_lint.flow.analysis import Analysis, Source
 from torchdev_lint.flow.conditions import Key
 from torchdev_lint.flow.environment import Environment
-from torchdev_lint.flow.frame import Analysis, Frame, Source
+from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.imports import joined
 from torchdev_lint.flow.lattice import CPU
 from torchdev_lint.flow.trees import walk

@@ -12,8 +12,9 @@ from dataclasses import replace
 
 import libcst as cst
 
+from torchdev_lint.flow.analysis import AttributeSite
 from torchdev_lint.flow.events import LateSubmodule, UnregisteredModule, UnregisteredTensor
-from torchdev_lint.flow.frame import AttributeSite, Frame
+from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import (
     Anywhere,
     Conflict,

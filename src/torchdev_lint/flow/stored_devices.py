@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import libcst as cst
 
+from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.classes import ClassModel
 from torchdev_lint.flow.events import ModelCall
 from torchdev_lint.flow.forwarding import (
@@ -18,7 +19,6 @@ from torchdev_lint.flow.forwarding import (
     says_unused,
     stays_on_host,
 )
-from torchdev_lint.flow.frame import Analysis
 from torchdev_lint.flow.placement_events import DeviceNotForwarded
 from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import Api

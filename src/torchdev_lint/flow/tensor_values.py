@@ -15,6 +15,7 @@ from torchdev_lint.flow.lattice import (
     choose,
 )
 from torchdev_lint.flow.values import (
+    NONE,
     Either,
     Items,
     Literal,
@@ -35,9 +36,9 @@ def tensor_device(frame: Frame, value: Value) -> Device | None:
             if left is None and right is None:
                 return None
             if left is None or right is None:
-                # a sum that starts from a number is nowhere until a tensor is added
+                # a sum that starts from a number is nowhere until a tensor is added; what may be left out neither
                 other = then if left is None else otherwise
-                if isinstance(other, Literal) and isinstance(other.value, (int, float)):
+                if isinstance(other, Literal) and (other == NONE or isinstance(other.value, (int, float))):
                     return left or right
             return choose(guard, left or UNKNOWN_DEVICE, right or UNKNOWN_DEVICE)
         case Object():

@@ -6,7 +6,7 @@ heap, so that aliases see what happens to each other.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -278,6 +278,15 @@ MAX_GROUP = 16
 """Groups of more objects than this are given up as unknown."""
 MAX_DEPTH = 4
 """Values that differ by more nested conditions than this are given up as unknown."""
+
+
+def alternatives(value: Value) -> Iterator[Value]:
+    """What a value may be: itself, or each of two or more."""
+    if isinstance(value, Either):
+        yield from alternatives(value.then)
+        yield from alternatives(value.otherwise)
+    else:
+        yield value
 
 
 @dataclass(frozen=True, slots=True)

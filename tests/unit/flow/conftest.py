@@ -19,9 +19,10 @@ import libcst as cst
 import pytest
 
 from torchdev_lint.flow import interpreter
+from torchdev_lint.flow.analysis import Analysis, Options
 from torchdev_lint.flow.environment import Environment
 from torchdev_lint.flow.events import Event
-from torchdev_lint.flow.frame import Analysis, Frame, Options
+from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import (
     Accelerator,
     Anywhere,

@@ -737,6 +737,22 @@ PAIRS: dict[str, tuple[str, str]] = {
                 return self.mem
         """,
     ),
+    "an input that may be left out": (
+        """
+        def measure(config, device, cached):
+            block = build(config)
+            cache = (torch.empty(2, 0, 3, device=device), torch.empty(2, 0, 3, device=device))
+            x = torch.randn(1, 3, 4, device=device)
+            return block(x, cache if cached else None)
+        """,
+        """
+        def measure(config, device, cached):
+            block = build(config)
+            cache = (torch.empty(2, 0, 3), torch.empty(2, 0, 3))
+            x = torch.randn(1, 3, 4, device=device)
+            return block(x, cache if cached else None)
+        """,
+    ),
 }
 
 
@@ -759,3 +775,9 @@ def test_the_fix_names_the_device_of_what_is_held() -> None:
     (found,) = findings(HEAD + textwrap.dedent(program), "program.py", Config())
     assert found.fix is not None
     assert "self.estimator.device" in found.fix.edits[-1].content
+
+
+def test_what_may_be_left_out_is_not_moved_by_a_safe_fix() -> None:
+    _, wrong = PAIRS["an input that may be left out"]
+    fixes = [one.fix for one in findings(HEAD + textwrap.dedent(wrong), "m.py", Config())]
+    assert [None if fix is None else fix.applicability.name for fix in fixes] == ["UNSAFE"]
