@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from torchdev_lint.cli_options import CACHE_DIRECTORY, cache_directory
+from torchdev_lint.cli_parser import Parser
 from torchdev_lint.config import ConfigError
 from torchdev_lint.engine.caches import clean as remove
 from torchdev_lint.engine.settings import Settings
@@ -13,7 +14,7 @@ from torchdev_lint.engine.settings import Settings
 
 def parser() -> argparse.ArgumentParser:
     """The arguments of `clean`."""
-    made = argparse.ArgumentParser(
+    made = Parser(
         prog="torchdev-lint clean",
         description="Remove the results that earlier runs in this project kept.",
         allow_abbrev=False,

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 
+from torchdev_lint.cli_parser import Parser
+
 SHELLS = ("bash", "zsh", "fish")
 PROGRAM = "torchdev-lint"
 
@@ -54,7 +56,7 @@ class Command:
 
 def parser() -> argparse.ArgumentParser:
     """The arguments of `generate-shell-completion`."""
-    made = argparse.ArgumentParser(
+    made = Parser(
         prog=f"{PROGRAM} generate-shell-completion",
         description="Print a script that completes commands, flags and their values. bash: "
         f'eval "$({PROGRAM} generate-shell-completion bash)" in ~/.bashrc; zsh: write it to a file _{PROGRAM} in $fpath; '

@@ -7,13 +7,14 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from torchdev_lint.cli_parser import Parser
 from torchdev_lint.config import ConfigError, did_you_mean
 from torchdev_lint.config_options import BY_NAME, OPTIONS, Option, json_schema
 
 
 def parser() -> argparse.ArgumentParser:
     """The arguments of `config`."""
-    made = argparse.ArgumentParser(
+    made = Parser(
         prog="torchdev-lint config",
         description="List the keys of the configuration, or describe one.",
         allow_abbrev=False,

@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from torchdev_lint.cli_parser import Parser
 from torchdev_lint.engine.settings import Settings
 from torchdev_lint.harness import doctor as health
 from torchdev_lint.source.discovery import discover
@@ -14,7 +15,7 @@ from torchdev_lint.source.discovery import discover
 
 def parser() -> argparse.ArgumentParser:
     """The arguments of `doctor`."""
-    made = argparse.ArgumentParser(
+    made = Parser(
         prog="torchdev-lint doctor",
         description="Say what devices there are, which torch, whether the simulated accelerator works, and which device "
         "literals in the project this machine lacks.",

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from torchdev_lint.cli_parser import Parser
 from torchdev_lint.config import ConfigError
 from torchdev_lint.diagnostics import Applicability, Position, Range
 from torchdev_lint.engine.settings import Settings
@@ -34,7 +35,7 @@ _EPILOG = """exit codes: 0 a finding explains the error, 1 none does or the erro
 
 def parser() -> argparse.ArgumentParser:
     """The arguments of `explain`."""
-    made = argparse.ArgumentParser(
+    made = Parser(
         prog="torchdev-lint explain",
         description="Explain a PyTorch error: read it with its traceback, as it was pasted from a terminal, a log, a notebook or "
         "pytest, and point at the line, the devices, the likely origin and the fix.",

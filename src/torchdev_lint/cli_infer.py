@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from torchdev_lint.cli_parser import Parser
 from torchdev_lint.config import ConfigError
 from torchdev_lint.engine.check import unify_newlines
 from torchdev_lint.files import read_bytes
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 def parser() -> argparse.ArgumentParser:
     """The arguments of `infer`."""
-    made = argparse.ArgumentParser(
+    made = Parser(
         prog="torchdev-lint infer",
         description="Print what was inferred: names with their devices, where these come from, and the conditions known to "
         "hold; at the end of the module and of each function read alone, or after one line, once for each way that leads there.",

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from torchdev_lint import __version__
+from torchdev_lint.cli_parser import Parser
 from torchdev_lint.config import OUTPUT_FORMATS, Config, ConfigError, Selection
 from torchdev_lint.config_file import load_config_file, override
 from torchdev_lint.engine.settings import Settings
@@ -170,7 +171,7 @@ def _without_command(arguments: Sequence[str]) -> list[str]:
 
 def parser() -> argparse.ArgumentParser:
     """The arguments of `check`."""
-    made = argparse.ArgumentParser(
+    made = Parser(
         prog="torchdev-lint",
         description=_DESCRIPTION,
         epilog=_EPILOG,

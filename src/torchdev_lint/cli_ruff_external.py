@@ -5,7 +5,6 @@ Without `external = ["TDV"]` Ruff's RUF100 and RUF102 call our codes unknown, an
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import sys
@@ -13,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
+from torchdev_lint.cli_parser import Parser
 from torchdev_lint.config import ConfigError
 
 FAMILY = "TDV"
@@ -28,7 +28,7 @@ _HEADER = re.compile(
 
 def add_external(arguments: Sequence[str]) -> int:
     """Do what `arguments` ask for; returns the exit code. Raises `ConfigError`."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="torchdev-lint --add-ruff-external",
         description="Add TDV to `lint.external` of Ruff's configuration, so that Ruff leaves `# noqa: TDV001` alone.",
         allow_abbrev=False,

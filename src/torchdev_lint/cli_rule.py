@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from torchdev_lint import __version__
+from torchdev_lint.cli_parser import Parser
 from torchdev_lint.config import ConfigError, did_you_mean
 from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.rules.base import Rule
@@ -16,7 +17,7 @@ from torchdev_lint.rules.registry import all_rules
 
 def parser() -> argparse.ArgumentParser:
     """The arguments of `rule`."""
-    made = argparse.ArgumentParser(
+    made = Parser(
         prog="torchdev-lint rule", description="Print the documentation of a rule.", allow_abbrev=False
     )
     made.add_argument("rule", nargs="?", metavar="CODE", help="the code or the name of a rule")

@@ -7,12 +7,13 @@ import os
 import sys
 from collections.abc import Sequence
 
+from torchdev_lint.cli_parser import Parser
 from torchdev_lint.config import ConfigError
 
 
 def parser() -> argparse.ArgumentParser:
     """The arguments of `server`."""
-    made = argparse.ArgumentParser(
+    made = Parser(
         prog="torchdev-lint server",
         description="Serve an editor by the Language Server Protocol, over standard input and output.",
         allow_abbrev=False,

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from torchdev_lint.cli_parser import Parser
 from torchdev_lint.config import ConfigError
 from torchdev_lint.diagnostics import Applicability, Diagnostic
 from torchdev_lint.engine.run import NO_FIXES, RunResult, run
@@ -81,7 +82,7 @@ def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
 
 def parser() -> argparse.ArgumentParser:
     """The arguments of `verify`."""
-    made = argparse.ArgumentParser(
+    made = Parser(
         prog="torchdev-lint verify",
         usage="torchdev-lint verify [options] PATH [PATH ...] [-- PROGRAM-ARGUMENT ...]",
         description="Lint each program, EXECUTE it, and compare: a device error must have been reported, a report must "

@@ -18,6 +18,7 @@ LAYERS = (
     ("explain",),
     ("lsp",),
     (
+        "cli_parser",
         "cli_options",
         "cli_output",
         "cli_noqa",

@@ -121,3 +121,27 @@ def test_narrow_locales_lose_nothing(project: Path) -> None:
     result = subprocess.run(command, capture_output=True, env=environment, check=False)
     assert result.returncode == 0
     assert result.stdout.strip().endswith(b"\\xe9.py")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (
+            ["check", "--selct", "TDV"],
+            "torchdev-lint: error: unrecognized arguments: --selct; did you mean '--select'?\n",
+        ),
+        (["--zzz=1"], "torchdev-lint: error: unrecognized arguments: --zzz=1; --help lists the options\n"),
+        (["explain", "--output-fromat=json"], "did you mean '--output-format'?\n"),
+    ],
+)
+def test_an_unknown_option_is_told_in_one_line(project: Path, arguments: list[str], told: str) -> None:
+    outcome = subprocess.run(
+        [sys.executable, "-m", "torchdev_lint", *arguments],
+        cwd=project,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (outcome.returncode, outcome.stdout) == (2, "")
+    assert outcome.stderr.endswith(told)
+    assert outcome.stderr.count("\n") == 1

@@ -28,8 +28,8 @@ START_TIMEOUT = 120.0
 """Seconds that a process may take to start."""
 FORKED_PAYS = 25_000
 SPAWNED_PAYS = 150_000
-"""Bytes of source that have to be there for each process: starting one, which imports LibCST when it is spawned, costs as
-much as checking so many (benchmarks/speed.py measures it)."""
+"""Bytes of source that have to be there for each process, whose start costs something too: it imports LibCST when it is
+spawned. Estimates, not measured yet."""
 
 
 @dataclass(frozen=True, slots=True)

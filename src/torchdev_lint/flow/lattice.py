@@ -13,8 +13,6 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Any, TypeAlias
 
-import libcst as cst
-
 from torchdev_lint.flow.conditions import (
     Atom,
     Formula,
@@ -292,6 +290,8 @@ def _may_tell_where(atom: Atom) -> bool:
         return False
     if atom.kind != "opaque" or atom.key[0] not in ("truth", "equal", "given", "none", "isinstance", "node"):
         return True
+    import libcst as cst  # the rules are asked for their documentation without it
+
     written = "" if atom.node is None else cst.Module([]).code_for_node(atom.node)
     if atom.key[0] == "node":
         return not written or bool(_OF_DEVICES.search(written) or _OF_EXTENTS.search(written))
