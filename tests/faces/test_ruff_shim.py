@@ -548,7 +548,7 @@ def test_a_text_that_cannot_concern_us_loads_next_to_nothing(project: Path) -> N
         ("x = 1  # noqa: TDV001\n", ()),
         ("x\n", ("--select=TDV",)),
     ):
-        assert "registry" in loaded(source, *flags)
+        assert "cli_check" in loaded(source, *flags)
 
 
 @needs_ruff

@@ -142,7 +142,7 @@ def test_fixes_stay_within_what_was_asked_for(project: Path) -> None:
 )
 def test_a_hostile_name_is_a_name(project: Path, name: str) -> None:
     (project / name).write_text(BAD)
-    result = lint(project, "check", "--isolated", "--output-format=concise", ".")
+    result = lint(project, "check", "--isolated", "--no-cache", "--output-format=concise", ".")
     assert os.listdir(project) == [name]
     assert name in result.stdout
     assert (project / name).read_text() == BAD
