@@ -41,7 +41,10 @@ def isolated(
                 done += 1
             except EOFError:
                 break
-        child.join()
+        child.join(limit)
+        if child.exitcode is None:  # It has nothing left to do, and does not end.
+            child.kill()
+            child.join()
         receiving.close()
         if done < len(batch):
             yield batch[done], {"died": why or f"exit status {child.exitcode}"}

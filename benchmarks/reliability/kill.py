@@ -3,9 +3,10 @@
     python benchmarks/reliability/kill.py [--count 300] [--seed 0] [--json FILE]
 
 Three ways to die, in turn: SIGKILL, SIGTERM, SIGINT. First, at every line that replacing a file executes, by a trace function, so that
-no instant between two lines is left to chance. Then `--count` times a whole `check --fix` of a small tree, at a random instant; in
-every fourth of them two runs work on the same tree, and both are killed. Each run is forked from a process that has
-the linter loaded, so that the kills fall into reading, fixing and writing rather than into imports.
+no instant between two lines is left to chance. Then `--count` times a whole `check --fix` of a small tree, at a random instant
+after a random number of its files is done; in every fourth of them two runs work on the same tree, and both are killed.
+Each run is forked from a process that has the linter loaded, so that the kills fall into reading, fixing and writing rather
+than into imports.
 
 After each kill: every file has its old or its new bytes, whole; whatever else lies there is a temporary file that no
 run would check; and a run that is left alone brings every file to its new content.
@@ -47,12 +48,17 @@ COMMAND = ("check", "--isolated", "--fix", "--unsafe-fixes", "--exit-zero", "--q
 
 def forked(work: Callable[[], object]) -> int:
     """The process that does `work`, silently, and ends."""
+    # An interrupt before the child is ready for it would send the child on into the caller's code, or leave half done what
+    # Python mends after a fork: such a child may wait for ever.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS[1:])
     pid = os.fork()
     if pid:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         return pid
     try:
         for signum in SIGNALS[1:]:
             signal.signal(signum, signal.SIG_DFL if signum != signal.SIGINT else signal.default_int_handler)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS[1:])
         silence = os.open(os.devnull, os.O_RDWR)
         for descriptor in (0, 1, 2):
             os.dup2(silence, descriptor)
@@ -60,6 +66,20 @@ def forked(work: Callable[[], object]) -> int:
         os._exit(0)
     except BaseException:
         os._exit(1)
+
+
+def status_of(pid: int, patience: float = 120.0) -> int:
+    """The status with which a process ended; one that does not end is killed, and raises TimeoutError."""
+    deadline = time.monotonic() + patience
+    while True:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            return status
+        if time.monotonic() > deadline:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            raise TimeoutError(f"a run did not end within {patience:g} s")
+        time.sleep(0.0005)
 
 
 def leftovers(directory: Path) -> list[str]:
@@ -117,7 +137,7 @@ def steps(
                 sys.settrace(trace)
                 replace(str(directory / "file.py"), new["file.py"], old["file.py"])
 
-            _, status = os.waitpid(forked(dying), 0)
+            status = status_of(forked(dying))
             wrong += [f"step {step}, {signum.name}: {one}" for one in complain_about(directory, old, new)]
             left += len(leftovers(directory))
             shutil.rmtree(directory)
@@ -149,28 +169,33 @@ def instants(scratch: Path, count: int, seed: int) -> dict[str, Any]:
     new = {name: (whole / name).read_bytes() for name in old}
     if any(new[name] == old[name] for name in old):
         raise SystemExit("the files of this test are not fixed any more: it would show nothing")
-    timed = tree()
-    start = time.monotonic()
-    os.waitpid(run(timed), 0)
-    duration = time.monotonic() - start
+
+    def done(directory: Path) -> int:
+        return sum((directory / name).read_bytes() == new[name] for name in old)
+
     deaths: Counter[str] = Counter()
     wrong: list[str] = []
     survived = written = left = 0
     for number in range(count):
         signum = SIGNALS[number % 3]
         directory = tree()
+        start = time.monotonic()
         pids = [run(directory) for _ in range(2 if number % 4 == 3 else 1)]
-        time.sleep(chance.uniform(0, duration))
+        # By the files that are done, not by the clock, which on a busy machine says little.
+        wanted = chance.randrange(FILES + 1)
+        while done(directory) < wanted and time.monotonic() - start < 60:
+            pass
+        time.sleep(chance.uniform(0, (time.monotonic() - start) / max(wanted, 1)))
         for pid in pids:
             os.kill(pid, signum)
-        ended = [os.waitpid(pid, 0)[1] for pid in pids]
+        ended = [status_of(pid) for pid in pids]
         deaths[signum.name] += sum(status != 0 for status in ended)
         survived += sum(status == 0 for status in ended)
         wrong += [f"kill {number}, {signum.name}: {one}" for one in complain_about(directory, old, new)]
-        written += sum((directory / name).read_bytes() == new[name] for name in old)
+        written += done(directory)
         left += len(leftovers(directory))
         if number % 10 == 0:
-            os.waitpid(run(directory), 0)
+            status_of(run(directory))
             if any((directory / name).read_bytes() != new[name] for name in old):
                 wrong.append(f"kill {number}, {signum.name}: the next run does not finish the work")
         shutil.rmtree(directory)

@@ -33,7 +33,7 @@ _START = (
     "import sys; from torchdev_lint.harness.forkserver import serve; serve(int(sys.argv[1]), sys.argv[2])"
 )
 _STARTUP_SECONDS = 120.0
-"""How long the import of torch and the self-test may take on a slow machine."""
+"""How long the import of torch and the self-test may take on a slow machine, and a fork on one that is busy."""
 
 
 class ForkServer:
@@ -122,8 +122,20 @@ class ForkServer:
             for _, write in pipes:
                 os.close(write)
         started = time.monotonic()
-        pid = self._receive()["pid"]
+        self._socket.settimeout(_STARTUP_SECONDS)
+        try:
+            pid = self._receive()["pid"]
+        except (OSError, EOFError):
+            for read in readers:
+                os.close(read)
+            raise
+        finally:
+            self._socket.settimeout(None)
         outcome = supervise(pid, readers, self._poll, timeout=timeout, started=started)
+        if (
+            outcome.status is None
+        ):  # Killed, and still not gone: the server waits for it, not for the next request.
+            self._stop()
         return conclude(request, outcome, timeout)
 
     def _poll(self) -> int | None:
