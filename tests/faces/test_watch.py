@@ -19,6 +19,10 @@ BAD = "import torch\nmodel = torch.nn.Linear(2, 1).to('cuda')\nprint(model(torch
 GOOD = BAD.replace("ones(2)", "ones(2, device='cuda')")
 
 
+# A measurement of coverage holds a lock at every line: interrupted there, a process would wait for itself.
+UNMEASURED = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
+
+
 class Watcher:
     """A running `--watch`, whose output can be waited for."""
 
@@ -29,7 +33,7 @@ class Watcher:
             text=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            env={**UNMEASURED, "PYTHONUNBUFFERED": "1"},
         )
         self.text = ""
         self.read = 0
