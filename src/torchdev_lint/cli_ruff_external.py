@@ -9,11 +9,12 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from importlib import import_module
 from typing import Any
 
 from torchdev_lint.cli_parser import Parser
 from torchdev_lint.config import ConfigError
+from torchdev_lint.config_file import parse_text
+from torchdev_lint.files import read_bytes
 
 FAMILY = "TDV"
 FILE_NAMES = (".ruff.toml", "ruff.toml", "pyproject.toml")
@@ -38,8 +39,7 @@ def add_external(arguments: Sequence[str]) -> int:
     given = parser.parse_args([one for one in arguments if one != "--add-ruff-external"])
     path = _find(given.path)
     try:
-        with open(path, "rb") as file:
-            data = file.read()
+        data = read_bytes(path)
         text = data.decode("utf-8")
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
@@ -84,8 +84,8 @@ def _find(start: str) -> str:
 
 def _has_section(path: str) -> bool:
     try:
-        with open(path, encoding="utf-8") as file:
-            return isinstance(_parse(file.read(), path).get("tool", {}).get("ruff"), dict)
+        text = read_bytes(path).decode("utf-8")
+        return isinstance(parse_text(text, path).get("tool", {}).get("ruff"), dict)
     except (OSError, UnicodeDecodeError, AttributeError):
         return False
 
@@ -97,7 +97,7 @@ def with_external(text: str, path: str) -> str:
     """
     pyproject = os.path.basename(path) == FILE_NAMES[-1]
     place = ("tool", "ruff", "lint") if pyproject else ("lint",)
-    before = _parse(text, path)
+    before = parse_text(text, path)
     listed = _external(before, place)
     if not isinstance(listed, list):
         raise ConfigError(f"{path}: 'external' must be a list of strings, not {listed!r}")
@@ -107,7 +107,7 @@ def with_external(text: str, path: str) -> str:
     newline = "\r\n" if "\r\n" in text else "\n"
     for candidate in _candidates(text, ".".join(place), newline):
         try:
-            after = _parse(candidate, path)
+            after = parse_text(candidate, path)
         except ConfigError:
             continue
         # Whatever was edited, the file must say what it said before and this.
@@ -190,14 +190,6 @@ def _without(document: Mapping[str, Any], place: Sequence[str]) -> dict[str, Any
     inner = copy.pop(place[0], {})
     rest = _without(inner, place[1:]) if isinstance(inner, dict) else inner
     return {**copy, place[0]: rest} if rest else copy
-
-
-def _parse(text: str, path: str) -> dict[str, Any]:
-    toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-    try:
-        return dict(toml.loads(text))
-    except ValueError as error:
-        raise ConfigError(f"{path}: not valid TOML: {error}") from None
 
 
 def _print_diff(path: str, before: str, after: str) -> None:

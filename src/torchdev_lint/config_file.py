@@ -49,7 +49,7 @@ def load_config_file(path: str, root: str) -> Config:
 
 def override(base: Config, assignment: str) -> Config:
     """`base` with an inline TOML `key = value` on top. Raises `ConfigError`."""
-    table = _parse_text(assignment, "--config")
+    table = parse_text(assignment, "--config")
     if "extend" in table:
         raise ConfigError(f"--config: 'extend' (= {table['extend']!r}) can only stand in a file")
     return config_from_table(table, "--config", base)
@@ -179,12 +179,13 @@ def _section(document: Mapping[str, Any], path: str) -> Mapping[str, Any] | None
 
 def _parse_bytes(data: bytes, path: str) -> Mapping[str, Any]:
     try:
-        return _parse_text(data.decode("utf-8"), path)
+        return parse_text(data.decode("utf-8"), path)
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: not valid UTF-8 at byte {error.start}") from None
 
 
-def _parse_text(text: str, where: str) -> Mapping[str, Any]:
+def parse_text(text: str, where: str) -> Mapping[str, Any]:
+    """The tables of a TOML text. Raises `ConfigError`, which names `where`."""
     # Imported by name: type checkers see only one of the two, and neither is needed without a pyproject.toml.
     toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     try:

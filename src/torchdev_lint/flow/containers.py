@@ -43,12 +43,6 @@ def with_cell(frame: Frame, node: cst.CSTNode, value: Items | Many | Entries) ->
     return replace(value, cell=key)
 
 
-def forget_contents(frame: Frame, receiver: Items | Many | Entries, node: cst.CSTNode | None) -> None:
-    """Nothing is known any more of what the container holds."""
-    unknown = Entries((), UNKNOWN, open=True) if isinstance(receiver, Entries) else Many(UNKNOWN)
-    change(frame, receiver, unknown, node)
-
-
 def forget_order(frame: Frame, receiver: Value, node: cst.CSTNode) -> None:
     """The container is shuffled."""
     if isinstance(receiver, (Items, Many)):

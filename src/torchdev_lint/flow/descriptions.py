@@ -162,3 +162,15 @@ def _object(env: Environment, thing: Object, depth: int) -> str:
 def _named(state: State, thing: Object) -> str:
     name = state.model.name if state.model is not None else state.api.rpartition(".")[2] or thing.text
     return f" `{name}`" if name else ""
+
+
+def shown_device(env: Environment, value: Value) -> Device | None:
+    """The device of a tensor, of a device or of a module, where there is one to tell of."""
+    match value:
+        case Tensor(device=device) | DeviceValue(device=device):
+            return device
+        case Object():
+            state = env.state(value)
+            return state.device if state.kind == "module" or state.moved else None
+        case _:
+            return None

@@ -14,7 +14,7 @@ import libcst as cst
 from torchdev_lint.flow.events import DeviceMisuse
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.operands import dotted
-from torchdev_lint.flow.trees import stands_alone, walk
+from torchdev_lint.flow.trees import standing_alone, walk
 from torchdev_lint.flow.values import DeviceValue, Object
 
 _INTEGER_ANNOTATION = re.compile(r"\bint\b")
@@ -39,7 +39,7 @@ def check_default(frame: Frame, node: cst.BooleanOperation) -> None:
         return
     text, default = frame.analysis.text(node.left), frame.analysis.text(node.right)
     replacement = f"{text} if {text} {present} else {default}"
-    if not stands_alone(frame.analysis.module, node):
+    if node.lpar or all(one is not node for one in standing_alone(frame.analysis.module)):
         replacement = f"({replacement})"
     frame.analysis.publish(
         ("index-truth", id(node.left)),

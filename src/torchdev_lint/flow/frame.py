@@ -142,6 +142,15 @@ class Frame:
         self.faults: set[tuple[int, int]] = set()
         """(call, origin) of the tensors already found at fault inside a call made here."""
 
+    def building(self) -> bool:
+        """Whether an `__init__` is running, or something that it calls: what it makes has not been moved yet."""
+        current: Frame | None = self
+        while current is not None:
+            if current.function is not None and current.function.name == "__init__":
+                return True
+            current = current.caller
+        return False
+
     # -- expressions and statements
 
     def evaluate(self, node: cst.CSTNode) -> Value:

@@ -75,16 +75,6 @@ def is_private(name: str) -> bool:
     return name.startswith("_") and not name.endswith("__")
 
 
-def _is_building(frame: Frame) -> bool:
-    """Whether an `__init__` is running: what it makes has not been moved yet."""
-    current: Frame | None = frame
-    while current is not None:
-        if current.function is not None and current.function.name == "__init__":
-            return True
-        current = current.caller
-    return False
-
-
 def called_to_build_only(frame: Frame, function: Function) -> bool:
     """Whether the file calls the function, and only from an `__init__`."""
     return frame.analysis.notes.get(("called later", id(function.node))) is False
@@ -136,7 +126,7 @@ def call(frame: Frame, function: Function, site: CallSite) -> Value:
         )
     if is_private(function.name):
         key_of_calls = ("called later", id(function.node))
-        later = not _is_building(frame) or frame.analysis.notes.get(key_of_calls, False)
+        later = not frame.building() or frame.analysis.notes.get(key_of_calls, False)
         frame.analysis.notes[key_of_calls] = later
     with frame.analysis.entering(frame, function, matters=matters):
         value, end = run_body(child, function)

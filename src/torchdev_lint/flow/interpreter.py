@@ -38,7 +38,7 @@ from torchdev_lint.flow.lattice import CPU, UNKNOWN_DEVICE, Symbol
 from torchdev_lint.flow.library_calls import hand_over_batches
 from torchdev_lint.flow.preparations import is_marked, run_before
 from torchdev_lint.flow.projects import Project, sets_default_device
-from torchdev_lint.flow.trees import walk
+from torchdev_lint.flow.trees import standing_alone, walk
 from torchdev_lint.flow.values import NONE, UNKNOWN, Either, Function, Items, Many, Tensor, Value
 from torchdev_lint.torch_api.devices import DEVICE_NAME
 
@@ -172,28 +172,6 @@ def _given(key: Key, text: str) -> Tensor:
     return Tensor(Symbol(("device", key), f"{text}.device", assumed=True), scalar=None)
 
 
-def _stand_alone(module: cst.Module) -> frozenset[int]:
-    """The expressions (by id) in whose place a conditional expression needs no parentheses."""
-    found: set[int] = set()
-    for node in walk(module):
-        match node:
-            case (
-                cst.Arg()
-                | cst.Assign()
-                | cst.AnnAssign()
-                | cst.Element()
-                | cst.DictElement()
-                | cst.Return()
-                | cst.Index()
-            ):
-                found.add(id(node.value))
-            case cst.Param():
-                found.add(id(node.default))
-            case _:
-                pass
-    return frozenset(found)
-
-
 def _placing(module: cst.Module) -> frozenset[int]:
     """The expressions (by id) that a call is given to say where to put something."""
     found: set[int] = set()
@@ -211,7 +189,7 @@ def _placing(module: cst.Module) -> frozenset[int]:
 def settle_literals(analysis: Analysis) -> list[DeviceLiteral]:
     """One event for each literal: its use is guarded when every way that leads to it is."""
     settled = []
-    bare = _stand_alone(analysis.module) if analysis.literals else frozenset()
+    bare = frozenset(map(id, standing_alone(analysis.module))) if analysis.literals else frozenset()
     placing = _placing(analysis.module) if not TESTING.isdisjoint(analysis.imported) else None
     for uses in analysis.literals.values():
         if placing is not None and uses[0].form in ("string", "call") and id(uses[0].node) not in placing:

@@ -7,19 +7,17 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
-from torchdev_lint.flow.descriptions import describe_formula, describe_value
+from torchdev_lint.flow.descriptions import describe_formula, describe_value, shown_device
 from torchdev_lint.flow.environment import Environment
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import CPU, Device, describe, leaves, story
 from torchdev_lint.flow.values import (
     Api,
     Class,
-    DeviceValue,
     Function,
     Import,
     Namespace,
     Object,
-    Tensor,
     Value,
 )
 
@@ -105,7 +103,7 @@ class Recorder:
             yield text, f"{self._described(env, held)}{moves}"
 
     def _described(self, env: Environment, value: Value) -> str:
-        return describe_value(env, value) + self._origin(_device(env, value))
+        return describe_value(env, value) + self._origin(shown_device(env, value))
 
     def _origin(self, device: Device | None) -> str:
         if device is None:
@@ -117,14 +115,3 @@ class Recorder:
             if self.line_of(step.node) is not None
         ]
         return f", {', '.join(dict.fromkeys(steps))}" if steps else ""
-
-
-def _device(env: Environment, value: Value) -> Device | None:
-    match value:
-        case Tensor(device=device) | DeviceValue(device=device):
-            return device
-        case Object():
-            state = env.state(value)
-            return state.device if state.kind == "module" or state.moved else None
-        case _:
-            return None

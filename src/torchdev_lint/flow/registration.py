@@ -61,7 +61,7 @@ def noted(frame: Frame, holder: Value, name: str, value: Value) -> Value:
         ):
             _mark_late(frame, value, Origin(frame.assigning, LATE, frame.uid))
         return value
-    if not _initialising(frame) and frame.assigning is not None:
+    if not frame.building() and frame.assigning is not None:
         if _made_here(frame, value):
             return value  # the factory itself is at fault
         if isinstance(value, Tensor) and all(_is_kept(leaf.origin) for leaf in leaves(value.device)):
@@ -119,16 +119,6 @@ def _is_kept(origin: Origin | None) -> bool:
     while origin is not None and origin.what != ATTRIBUTE:
         origin = origin.inner
     return origin is not None
-
-
-def _initialising(frame: Frame) -> bool:
-    """Whether `__init__` is running, or something that it calls."""
-    current: Frame | None = frame
-    while current is not None:
-        if current.function is not None and current.function.name == "__init__":
-            return True
-        current = current.caller
-    return False
 
 
 def _mark(frame: Frame, value: Value, origin: Origin, *, inside: bool) -> Value:

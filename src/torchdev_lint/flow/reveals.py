@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from torchdev_lint.flow.callsites import CallSite
-from torchdev_lint.flow.descriptions import describe_value
+from torchdev_lint.flow.descriptions import describe_value, shown_device
 from torchdev_lint.flow.events import Revealed
 from torchdev_lint.flow.frame import Frame
-from torchdev_lint.flow.lattice import Device, leaves
-from torchdev_lint.flow.values import UNKNOWN, Api, DeviceValue, Object, Tensor, Value
+from torchdev_lint.flow.lattice import leaves
+from torchdev_lint.flow.values import UNKNOWN, Api, Object, Value
 
 REVEAL = "reveal_device"
 
@@ -31,7 +31,7 @@ def reveal(frame: Frame, site: CallSite) -> Value:
     value = argument.value
     text = describe_value(frame.env, value)
     within = "" if frame.caller is None or frame.function is None else frame.function.name
-    device = _device(frame, value)
+    device = shown_device(frame.env, value)
     frame.analysis.publish(
         ("revealed", id(site.node), text, within),
         Revealed(
@@ -43,14 +43,3 @@ def reveal(frame: Frame, site: CallSite) -> Value:
         ),
     )
     return value
-
-
-def _device(frame: Frame, value: Value) -> Device | None:
-    match value:
-        case Tensor(device=device) | DeviceValue(device=device):
-            return device
-        case Object():
-            state = frame.state(value)
-            return state.device if state.kind == "module" or state.moved else None
-        case _:
-            return None

@@ -60,12 +60,10 @@ def walk(root: cst.CSTNode, *, below: tuple[type[cst.CSTNode], ...] = ()) -> Ite
             stack.append(getattr(top, name))
 
 
-def stands_alone(root: cst.CSTNode, node: cst.BaseExpression) -> bool:
-    """Whether a conditional expression in the place of `node` would need no parentheses."""
-    if node.lpar:
-        return False
-    for parent in walk(root):
-        match parent:
+def standing_alone(root: cst.CSTNode) -> Iterator[cst.BaseExpression]:
+    """The expressions in whose place a conditional expression needs no parentheses."""
+    for node in walk(root):
+        match node:
             case (
                 cst.Arg()
                 | cst.Assign()
@@ -74,8 +72,9 @@ def stands_alone(root: cst.CSTNode, node: cst.BaseExpression) -> bool:
                 | cst.DictElement()
                 | cst.Return()
                 | cst.Index()
-            ) if parent.value is node:
-                return True
+            ) if node.value is not None:
+                yield node.value
+            case cst.Param() if node.default is not None:
+                yield node.default
             case _:
                 pass
-    return False

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from torchdev_lint.config import Config, ConfigError, Selection, did_you_mean
+from torchdev_lint.config import Config, Selection, did_you_mean
 from torchdev_lint.config_file import load_config_file
 from torchdev_lint.engine.settings import Settings
 
@@ -67,15 +67,6 @@ def read_preferences(given: object) -> tuple[Preferences, list[str]]:
         except ValueError as error:
             problems.append(f"settings: {key!r} must be {error}, not {value!r}")
     return Preferences(**changes), problems
-
-
-def problem_with(preferences: Preferences, root: str) -> str | None:
-    """What is wrong with the configuration of `root`, in one line."""
-    try:
-        preferences.settings(root).for_directory(root)
-    except ConfigError as error:
-        return str(error)
-    return None
 
 
 def _path(value: object) -> str | None:

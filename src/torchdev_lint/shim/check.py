@@ -17,6 +17,7 @@ from torchdev_lint.config import SYNTAX_ERROR, Config
 from torchdev_lint.diagnostics import Applicability, Diagnostic, Position, Range
 from torchdev_lint.engine.run import NO_FIXES, FileResult, RunResult, check_bytes, run
 from torchdev_lint.engine.sources import DiskSources
+from torchdev_lint.files import read_bytes
 from torchdev_lint.shim import findings
 from torchdev_lint.shim.flags import RUFF_FORMATS, Command, Flag, for_ruff, for_us, has_selection
 from torchdev_lint.shim.program import Ruff, finished, lines_of
@@ -178,8 +179,7 @@ def _decided(command: Command, name: str) -> bool:
 
 def _speaks_of_us(path: str) -> bool:
     try:
-        with open(path, "rb") as file:
-            return b"tool.torchdev-lint" in file.read()
+        return b"tool.torchdev-lint" in read_bytes(path)
     except OSError:
         return False
 
@@ -278,8 +278,7 @@ def _diffs(both: Both, paths: Sequence[str]) -> RunResult:
     files = {file.path: file for file in result.files}
     concerned = {file.path for file in result.files if file.changed} | _would_change(both)
     for path in concerned:
-        with open(path, "rb") as file:
-            data = file.read()
+        data = read_bytes(path)
         ours = check_bytes(
             data, path, settings.for_file(path), allowed_fixes(options, settings.for_file(path))
         )
@@ -389,8 +388,7 @@ def _with_text(file: FileResult) -> FileResult:
     try:
         data = file.data
         if not data and file.path != "-":
-            with open(file.path, "rb") as stream:
-                data = stream.read()
+            data = read_bytes(file.path)
         source = read_source(data, file.path)
     except (OSError, SourceError):
         return file

@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 
 from torchdev_lint.engine.run import FileResult, RunResult
+from torchdev_lint.files import read_bytes
 from torchdev_lint.fixes.writer import WriteError, replace_content
 from torchdev_lint.shim.program import Ruff, RuffError
 
@@ -16,8 +17,7 @@ def tidy_files(ruff: Ruff, result: RunResult) -> None:
     for file in result.files:
         if not file.changed or file.notebooks is not None:
             continue
-        with open(file.path, "rb") as stream:
-            data = stream.read()
+        data = read_bytes(file.path)
         tidy = tidied(ruff, replace(file, data=data), file.path)
         if tidy != data:
             try:

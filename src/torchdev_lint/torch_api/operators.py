@@ -107,11 +107,6 @@ def method(name: str) -> Operator | None:
     return operator(f"torch.Tensor.{name}")
 
 
-def is_namespace(path: str) -> bool:
-    """Whether the table has a part for functions directly below this dotted path."""
-    return path in _rows()
-
-
 def _parsed(name: str, row: str) -> Operator:
     *words, result = row.split()
     parameters: list[Parameter] = []
