@@ -80,9 +80,8 @@ def check_source(
                 findings += [(rule, finding) for finding in checker.check(event)]
     if not findings:
         return []
-    exact = module.code == unified
     elsewhere = [] if project is None else [(_beside(path, other), tree) for other, tree in project.read()]
-    return sorted(_diagnostics(module, path, findings, elsewhere, exact=exact), key=Diagnostic.sort_key)
+    return sorted(_diagnostics(module, path, findings, elsewhere, unified), key=Diagnostic.sort_key)
 
 
 def _roots(config: Config) -> list[str]:
@@ -119,19 +118,19 @@ def _diagnostics(
     path: str,
     findings: list[tuple[type[Rule], Finding]],
     elsewhere: list[tuple[str, cst.Module]],
-    *,
-    exact: bool,
+    text: str,
 ) -> list[Diagnostic]:
     """The findings with positions; one that lies in another file is that file's, and left out."""
-    from torchdev_lint.flow.positions import spans
+    from torchdev_lint.flow.positions import rendered
 
     nodes = []
     for _, finding in findings:
         nodes.append(finding.node)
         nodes += [note.node for note in finding.notes]
         nodes += [edit.node for edit in finding.fix.edits] if finding.fix is not None else []
-    found = spans(module, nodes)
-    to_range = _ranger(module.code)
+    found, code = rendered(module, nodes)
+    exact = code == text
+    to_range = _ranger(code)
     findings = [(rule, finding) for rule, finding in findings if id(finding.node) in found]
     places: dict[int, tuple[str | None, Range]] = {
         key: (None, to_range(*span)) for key, span in found.items()

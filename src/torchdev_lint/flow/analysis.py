@@ -132,6 +132,8 @@ class Analysis:
     """Whether a function of the file sets the default device: a context manager may do it."""
     redeemed: set[int] = field(default_factory=set)
     """Literals (by node) that are replaced where their device is absent."""
+    given_text: str | None = None
+    """What was parsed, where it is known."""
     recorder: Recording | None = None
     """Told of what was executed, if anyone wants to know."""
     integers: dict[Key, str] = field(default_factory=dict)
@@ -249,6 +251,13 @@ class Analysis:
     def replenish(self, least: int) -> None:
         """See to it that a function read on its own has a budget."""
         self.budget = max(self.budget, self.elsewhere + least)
+
+    @property
+    def written(self) -> str:
+        """The text of the file that is checked; LibCST writes it again, once, only if nobody gave it."""
+        if self.given_text is None:
+            self.given_text = self.module.code
+        return self.given_text
 
     def text(self, node: cst.CSTNode) -> str:
         """The node's source text."""

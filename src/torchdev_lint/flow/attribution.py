@@ -94,7 +94,7 @@ def stays_on_host(analysis: Analysis) -> bool:
     known = analysis.notes.get("stays on host")
     if known is None:
         known = _HOST_FILE.search(analysis.source.path) is not None or (
-            not analysis.speaks_of_devices and _RUNS_ITSELF.search(analysis.module.code) is not None
+            not analysis.speaks_of_devices and _RUNS_ITSELF.search(analysis.written) is not None
         )
         analysis.notes["stays on host"] = known
     return bool(known)

@@ -104,7 +104,7 @@ def _in_a_test(frame: Frame) -> bool:
 
 def _is_sharded(frame: Frame) -> bool:
     """Whether the file is about sharded training: its checkpoints are loaded by the processes of machines with accelerators."""
-    return api.SHARDED.search(frame.analysis.module.code) is not None
+    return api.SHARDED.search(frame.analysis.written) is not None
 
 
 # -- what the program does with what it loads

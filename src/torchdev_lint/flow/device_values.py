@@ -298,7 +298,7 @@ def _is_written(frame: Frame, text: str) -> bool:
     key = ("is written", text)
     known = frame.analysis.notes.get(key)
     if known is None:
-        known = re.search(rf"(?<![\w.]){re.escape(text)}\b", frame.analysis.module.code) is not None
+        known = re.search(rf"(?<![\w.]){re.escape(text)}\b", frame.analysis.written) is not None
         frame.analysis.notes[key] = known
     return bool(known)
 

@@ -64,9 +64,10 @@ def read_module(
         options,
         NoImports() if project is None else project,
         sets_default_device=sets_default_device(module),
+        given_text=text,
         recorder=recorder,
     )
-    analysis.speaks_of_devices = _DEVICE_WORDS.search(module.code if text is None else text) is not None
+    analysis.speaks_of_devices = _DEVICE_WORDS.search(analysis.written) is not None
     frame = Frame(analysis, Environment())
     analysis.skipped = is_marked(module)
     if project is not None:

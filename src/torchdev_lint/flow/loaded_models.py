@@ -33,7 +33,7 @@ _PLAIN_CONTEXT = re.compile(r"(?:^|\.)(?:open|no_grad|inference_mode|suppress|ca
 def check_function(analysis: Analysis, function: Function) -> None:
     """A function whose device reaches its checkpoint and not the model that it builds, fills and returns."""
     node = function.node
-    if not isinstance(node, cst.FunctionDef) or "set_default_" in analysis.module.code:
+    if not isinstance(node, cst.FunctionDef) or "set_default_" in analysis.written:
         return
     declared = parameters(node)
     name = next((name for name in DEVICE_PARAMETERS if name in declared), None)

@@ -45,6 +45,11 @@ def spans(module: cst.Module, nodes: Collection[cst.CSTNode]) -> dict[int, tuple
     An `Arg` spans keyword, star and value, without comma and trailing white space; an expression includes its
     own parentheses. Nodes that are not part of the module are left out.
     """
+    return rendered(module, nodes)[0]
+
+
+def rendered(module: cst.Module, nodes: Collection[cst.CSTNode]) -> tuple[dict[int, tuple[int, int]], str]:
+    """The same, and the module's text, which comes with it."""
     wanted: dict[int, cst.CSTNode] = {}
     for node in nodes:
         wanted[id(node)] = node
@@ -56,4 +61,4 @@ def spans(module: cst.Module, nodes: Collection[cst.CSTNode]) -> dict[int, tuple
     for node in nodes:
         if isinstance(node, cst.Arg) and id(node) in found and id(node.value) in found:
             found[id(node)] = (found[id(node)][0], found[id(node.value)][1])
-    return found
+    return found, "".join(recorder.tokens)
