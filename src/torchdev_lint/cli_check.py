@@ -49,7 +49,9 @@ def check(options: Options) -> int:
         write=options.fix and not options.diff,
         only=only,
         workers=Workers(options.jobs, options.file_timeout),
-        caches=None if options.no_cache else Caches(cache_directory(options.cache_dir, settings)),
+        caches=None
+        if options.no_cache
+        else Caches(cache_directory(options.cache_dir, settings), trusted=options.cache_dir is not None),
     )
     if options.write_baseline and options.baseline is not None:
         return _write_baseline(result, options.baseline, failed=bool(found.problems))

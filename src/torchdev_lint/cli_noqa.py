@@ -26,9 +26,10 @@ def _add_to_file(path: str, config_for: Callable[[str], Config], reason: str) ->
     """How many comments were added; None when the file is left as it is because something went wrong."""
     try:
         data = read_bytes(path)
-        added = add_noqa(data, path, config_for(path), reason)
+        config = config_for(path)
+        added = add_noqa(data, path, config, reason)
         if added.count:
-            replace_content(path, added.data, data)
+            replace_content(path, added.data, data, within=config.root)
     except (SourceError, WriteError) as error:
         problem = str(error)
     except OSError as error:

@@ -7,8 +7,8 @@ import os
 import stat
 
 
-def read_bytes(path: str) -> bytes:
-    """The content of a regular file. Raises `OSError`, with a `strerror` that can be shown.
+def read_bytes(path: str, limit: int = -1) -> bytes:
+    """The content of a regular file, its first `limit` bytes if there is one. Raises `OSError`, with a `strerror` that can be shown.
 
     A pipe or a device may have no end, or keep its reader waiting for ever: neither is opened in earnest.
     """
@@ -19,4 +19,4 @@ def read_bytes(path: str) -> bytes:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
         if not stat.S_ISREG(mode):
             raise OSError(errno.EINVAL, "not a regular file", path)
-        return file.read()
+        return file.read(limit)

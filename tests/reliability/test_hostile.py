@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,8 @@ SHADOWS = [
     "ast", "difflib", "html", "json", "libcst", "pathspec", "rich", "sitecustomize", "stat", "tempfile", "tomli", "tomllib", "torch",
     "usercustomize", "xml",
 ]  # fmt: skip
+
+posix = pytest.mark.skipif(os.name != "posix", reason="links and pipes need a right or are not there")
 
 
 @pytest.fixture
@@ -33,7 +37,7 @@ def lint(directory: Path, *arguments: str, module: str = "torchdev_lint") -> sub
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=120,
+        timeout=60,
         check=False,
     )
 
@@ -146,3 +150,80 @@ def test_a_hostile_name_is_a_name(project: Path, name: str) -> None:
     assert os.listdir(project) == [name]
     assert name in result.stdout
     assert (project / name).read_text() == BAD
+
+
+@posix
+def test_links_in_the_place_of_the_cache_lead_nowhere(project: Path) -> None:
+    """A checkout can hold links; what they lead to is neither overwritten nor added to."""
+    outside = project.parent / "outside"
+    outside.mkdir()
+    (outside / "precious").write_text("precious")
+    (project / "main.py").write_text(BAD)
+    cache = project / ".torchdev_lint_cache"
+    for name in (".gitignore", "CACHEDIR.TAG"):
+        cache.mkdir()
+        (cache / name).symlink_to(outside / "precious")
+        assert lint(project, "check", "--isolated", "--quiet", "main.py").returncode == 1
+        assert (outside / "precious").read_text() == "precious"
+        shutil.rmtree(cache)
+    cache.symlink_to(outside, target_is_directory=True)
+    assert lint(project, "check", "--isolated", "--quiet", "main.py").returncode == 1
+    assert os.listdir(outside) == ["precious"]
+
+
+@posix
+def test_a_cache_that_comes_with_the_project_is_not_believed(project: Path) -> None:
+    """It may claim that a file is clean. One that was made here is; and one that is named by who runs this."""
+    (project / "main.py").write_text(BAD)
+    command = ["check", "--isolated", "--output-format=concise", "main.py"]
+    assert lint(project, *command).stdout.count("TDV") > 0
+    cache = project / ".torchdev_lint_cache"
+    (kept,) = cache.glob("*.json")
+    head, _, body = kept.read_bytes().partition(b"\n")
+    content = json.loads(body)
+    content["entries"]["main.py"][3] = []
+    body = json.dumps(content, separators=(",", ":")).encode()
+    kept.write_bytes(head.rpartition(b" ")[0] + b" %08x\n" % zlib.crc32(body) + body)
+    assert lint(project, *command).stdout.count("TDV") == 0, "this test does not know how results are kept"
+    shutil.copytree(cache, project / "elsewhere")
+    shutil.rmtree(cache)
+    shutil.copytree(project / "elsewhere", cache)  # As a checkout does.
+    assert lint(project, *command).stdout.count("TDV") > 0
+    assert lint(project, *command, "--cache-dir=elsewhere").stdout.count("TDV") == 0
+
+
+@posix
+@pytest.mark.parametrize("name", [".gitignore", "pyproject.toml", "torchdev-lint.toml", "helper.py", "cache"])
+def test_a_pipe_in_the_project_keeps_nobody_waiting(project: Path, name: str) -> None:
+    (project / "main.py").write_text("from helper import x\n" + BAD)
+    (project / ".git").mkdir()
+    if name == "cache":
+        assert lint(project, "check", "--quiet", "main.py").returncode == 1
+        (kept,) = (project / ".torchdev_lint_cache").glob("*.json")
+        kept.unlink()
+        name = str(kept)
+    os.mkfifo(project / name)
+    result = lint(project, "check", "--quiet", "main.py", ".")
+    assert result.returncode == (2 if name.endswith(".toml") else 1)
+    assert result.stderr.count("\n") == (1 if name.endswith(".toml") else 0)
+
+
+@posix
+def test_a_link_to_a_file_outside_of_the_project_is_not_written_through(project: Path) -> None:
+    (project.parent / "outside.py").write_text(BAD)
+    (project / "inside.py").write_text(BAD)
+    (project / "main.py").symlink_to("../outside.py")
+    (project / "near.py").symlink_to("inside.py")
+    fix = ["check", "--isolated", "--quiet", "--fix", "--unsafe-fixes"]
+    for arguments in ([*fix, "."], [*fix, "main.py"], ["check", "--isolated", "--add-noqa", "main.py"]):
+        result = lint(project, *arguments)
+        assert result.returncode == 2
+        assert (
+            f"main.py: not written: a link to a file outside of the project; give {project.parent}/outside.py"
+            in result.stderr
+        )
+        assert (project.parent / "outside.py").read_text() == BAD
+    assert (project / "inside.py").read_text() != BAD
+    (project / "inside.py").write_text(BAD)
+    assert lint(project, *fix, "near.py").returncode == 0
+    assert (project / "inside.py").read_text() != BAD

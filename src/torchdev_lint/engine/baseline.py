@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from torchdev_lint.config import REVEALED, SYNTAX_ERROR, ConfigError
 from torchdev_lint.diagnostics import Diagnostic
+from torchdev_lint.files import read_bytes
 from torchdev_lint.source.lines import LineIndex
 
 VERSION = 1
@@ -33,8 +34,7 @@ class Baseline:
     def read(cls, path: str) -> Baseline:
         """The baseline in the file `path`. Raises `ConfigError`."""
         try:
-            with open(path, encoding="utf-8") as file:
-                content = json.load(file)
+            content = json.loads(read_bytes(path).decode("utf-8"))
         except FileNotFoundError:
             raise ConfigError(f"--baseline: {path}: no such file; --write-baseline makes it") from None
         except OSError as error:

@@ -3,12 +3,17 @@
 An entry holds as long as its file does, and every other file and directory that was looked at while it was checked. One
 cache file for each key (tool, versions, configuration): JSON behind a line with its checksum. Whatever cannot be read is as if
 it were not there, and a file is replaced as a whole: of runs at the same time, the last one's results are kept.
+
+A directory in the project may have come with the project, to claim that its files are clean, or as a link to where nothing
+may be written. There, a cache file is believed only if it knows when its directory was made (the inode and status change time
+of `CACHEDIR.TAG`, which no archive or checkout can carry), and links are not followed.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import stat
 import time
 import zlib
 from contextlib import suppress
@@ -25,7 +30,7 @@ if TYPE_CHECKING:
     from torchdev_lint.diagnostics import Diagnostic
     from torchdev_lint.engine.sources import Seen
 
-HEAD = b"torchdev-lint results 1"
+HEAD = b"torchdev-lint results 2"
 MAX_FILES = 12
 """Cache files in a directory: those used least recently go first."""
 MAX_BYTES = 64_000_000
@@ -74,6 +79,7 @@ class Cache:
 
     path: str
     key: str
+    trusted: bool = True
     _files: list[_File] = field(default_factory=list)
     _directories: list[_Directory] = field(default_factory=list)
     _entries: dict[str, _Entry] = field(default_factory=dict)
@@ -84,21 +90,28 @@ class Cache:
     _changed: bool = False
 
     @classmethod
-    def load(cls, directory: str, key: str) -> Cache:
-        """The cache for `key` in `directory`, empty when there is none."""
+    def load(cls, directory: str, key: str, trusted: bool = True) -> Cache:
+        """The cache for `key` in `directory`, empty when there is none.
+
+        A directory that is not `trusted` may have come with the project.
+        """
         path = os.path.join(directory, f"{zlib.crc32(key.encode('utf-8', 'surrogatepass')):08x}.json")
-        cache = cls(path, key)
+        cache = cls(path, key, trusted)
         with suppress(OSError, *_MALFORMED):
             cache._read()
         return cache
 
     def _read(self) -> None:
-        with open(self.path, "rb") as file:
-            head, _, body = file.read(MAX_BYTES).partition(b"\n")
+        head, _, body = read_bytes(self.path, MAX_BYTES).partition(b"\n")
         if head != _head(body):
             return
         content = json.loads(body)
         if content["key"] != self.key:
+            return
+        directory = os.path.dirname(self.path)
+        if not self.trusted and (
+            content["seal"] is None or content["seal"] != _seal(directory) or os.path.islink(directory)
+        ):
             return
         files = [_File(path, stamp and tuple(stamp), digest) for path, stamp, digest in content["files"]]
         directories = [
@@ -152,25 +165,20 @@ class Cache:
         """Write what is known, if anything is new. What cannot be written is not kept, and nothing else happens."""
         if not self._changed:
             return
-        self._forget()
-        content = {
-            "key": self.key,
-            "files": [[one.path, one.stamp, one.digest] for one in self._files],
-            "directories": [[one.path, one.stamp, one.names] for one in self._directories],
-            "entries": {
-                path: [entry.own, entry.files, entry.directories, entry.found, entry.warnings]
-                for path, entry in self._entries.items()
-            },
-        }
-        body = json.dumps(content, separators=(",", ":")).encode()
         directory = os.path.dirname(self.path)
-        temporary = f"{self.path}.{os.getpid()}.tmp"
-        if len(body) + 100 > MAX_BYTES:
+        if not self.trusted and os.path.islink(directory):
             return
+        self._forget()
         with suppress(OSError):
             prepare(directory)
+            body = self._body(_seal(directory))
+            if len(body) + 100 > MAX_BYTES:
+                return
+            temporary = f"{self.path}.{os.getpid()}.tmp"
+            with suppress(FileNotFoundError):
+                os.unlink(temporary)
             try:
-                with open(temporary, "wb") as file:
+                with open(temporary, "xb") as file:
                     file.write(_head(body) + b"\n" + body)
                 os.replace(temporary, self.path)
             except BaseException:
@@ -178,6 +186,19 @@ class Cache:
                     os.unlink(temporary)
                 raise
             _thin_out(directory)
+
+    def _body(self, seal: list[int] | None) -> bytes:
+        content = {
+            "key": self.key,
+            "seal": seal,
+            "files": [[one.path, one.stamp, one.digest] for one in self._files],
+            "directories": [[one.path, one.stamp, one.names] for one in self._directories],
+            "entries": {
+                path: [entry.own, entry.files, entry.directories, entry.found, entry.warnings]
+                for path, entry in self._entries.items()
+            },
+        }
+        return json.dumps(content, separators=(",", ":")).encode()
 
     # -- what holds
 
@@ -299,13 +320,23 @@ def _head(body: bytes) -> bytes:
     return b"%s %08x" % (HEAD, zlib.crc32(body))
 
 
+def _seal(directory: str) -> list[int] | None:
+    """What only this machine can know of a cache directory; None when nothing can be told."""
+    try:
+        status = os.lstat(os.path.join(directory, TAG))
+    except OSError:
+        return None
+    return [status.st_ino, status.st_ctime_ns] if stat.S_ISREG(status.st_mode) else None
+
+
 def prepare(directory: str) -> None:
     """Make the directory, which says of itself what it is and that nobody wants it in git. Raises `OSError`."""
-    if os.path.isfile(os.path.join(directory, TAG)):
+    if os.path.lexists(os.path.join(directory, TAG)):
         return
     os.makedirs(directory, exist_ok=True)
     for name, text in ((".gitignore", "*\n"), (TAG, _TAG_TEXT)):
-        with open(os.path.join(directory, name), "w", encoding="utf-8") as file:
+        # A link that lies there is not followed: it would be its target that is overwritten.
+        with suppress(FileExistsError), open(os.path.join(directory, name), "x", encoding="utf-8") as file:
             file.write(text)
 
 

@@ -21,9 +21,13 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Caches:
-    """Kept results, in the directory `directory`."""
+    """Kept results, in the directory `directory`.
+
+    It is `trusted` when whoever runs this named it; one that was found in the project may have come with the project.
+    """
 
     directory: str
+    trusted: bool = True
     _open: dict[int, Cache] = field(default_factory=dict)
     _configs: list[Config] = field(default_factory=list)
     """Keeps the configurations, which are known by their identity: hashing one costs more than looking a file up."""
@@ -33,7 +37,7 @@ class Caches:
         if cache is None:
             key = cache_key(config)
             same = next((one for one in self._open.values() if one.key == key), None)
-            cache = self._open[id(config)] = same or Cache.load(self.directory, key)
+            cache = self._open[id(config)] = same or Cache.load(self.directory, key, self.trusted)
             self._configs.append(config)
         return cache
 
@@ -87,8 +91,7 @@ def clean(directory: str) -> bool:
     if not os.path.isdir(directory):
         return False
     try:
-        with open(os.path.join(directory, TAG), encoding="utf-8", errors="replace") as file:
-            ours = "torchdev-lint" in file.read(1000)
+        ours = b"torchdev-lint" in read_bytes(os.path.join(directory, TAG), 1000)
     except OSError:
         ours = False
     if not ours:

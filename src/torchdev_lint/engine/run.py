@@ -224,7 +224,7 @@ def _checked(checker: Checker, jobs: dict[int, Job], workers: Workers) -> Iterat
 def _written(checked: Checked, job: Job, checker: Checker) -> FileResult:
     """The result, its bytes being in the file now; that of the file without fixes, if they cannot be written."""
     try:
-        replace_content(job.path, checked.result.data, checked.original)
+        replace_content(job.path, checked.result.data, checked.original, within=job.config.root)
     except WriteError as error:
         unfixed = checker.without_fixes(job, checked.original)
         return replace(unfixed, errors=(*unfixed.errors, str(error)))

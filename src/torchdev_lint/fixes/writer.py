@@ -11,15 +11,18 @@ class WriteError(Exception):
     """A file that was not replaced and is as it was; the message is one line, without the path."""
 
 
-def replace_content(path: str, data: bytes, expected: bytes) -> None:
+def replace_content(path: str, data: bytes, expected: bytes, within: str | None = None) -> None:
     """Replace the content `expected` of the file at `path` by `data`, whole. Raises `WriteError`.
 
-    Keeps mode, extended attributes and, where allowed, owner. A symbolic link stays one: its target is replaced. A
+    Keeps mode, extended attributes and, where allowed, owner. A symbolic link stays one: its target is replaced, if
+    that is in the directory `within`: a link that came with a project must not lead to other files of the user. A
     file with more names (hard links) is refused: they would part.
     """
     import tempfile  # Drags in random and shutil; most runs write nothing.
 
     target = os.path.realpath(path)
+    if within is not None and os.path.islink(path) and not _is_below(target, os.path.realpath(within)):
+        raise WriteError(f"not written: a link to a file outside of the project; give {target} instead")
     try:
         before = os.stat(target)
         _refuse_if_changed(target, expected)
@@ -49,6 +52,13 @@ def replace_content(path: str, data: bytes, expected: bytes) -> None:
         if isinstance(error, OSError):
             raise WriteError(f"not written: {error.strerror}") from None
         raise
+
+
+def _is_below(path: str, directory: str) -> bool:
+    try:
+        return os.path.commonpath([path, directory]) == directory
+    except ValueError:  # Another drive.
+        return False
 
 
 def _refuse_if_changed(target: str, expected: bytes) -> None:

@@ -6,6 +6,8 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from torchdev_lint.files import read_bytes
+
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
@@ -53,8 +55,7 @@ class GitIgnore:
 
     def _reading(self, base: str, file: str) -> GitIgnore:
         try:
-            with open(file, encoding="utf-8", errors="surrogateescape") as lines:
-                text = lines.read()
+            text = read_bytes(file).decode("utf-8", "surrogateescape")
         except OSError:
             return self
         if not text.strip():
