@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 
 from torchdev_lint.cli_options import STDIN, Options, cache_directory
 from torchdev_lint.cli_output import Others, applicable, coloured, prepare_output, print_findings
@@ -42,21 +43,34 @@ def check(options: Options) -> int:
 
         code = add_comments(found.files, settings.for_file, options.add_noqa)
         return FAILURE if found.problems else code
-    result = run(
-        _with_progress(found.files, options),
-        settings.for_file,
-        lambda config: allowed_fixes(options, config),
-        write=options.fix and not options.diff,
-        only=only,
-        workers=Workers(options.jobs, options.file_timeout),
-        caches=None
-        if options.no_cache
-        else Caches(cache_directory(options.cache_dir, settings), trusted=options.cache_dir is not None),
-    )
+    with workers_of(options) as workers:
+        result = run(
+            _with_progress(found.files, options),
+            settings.for_file,
+            lambda config: allowed_fixes(options, config),
+            write=options.fix and not options.diff,
+            only=only,
+            workers=workers,
+            caches=None
+            if options.no_cache
+            else Caches(cache_directory(options.cache_dir, settings), trusted=options.cache_dir is not None),
+        )
     if options.write_baseline and options.baseline is not None:
         return _write_baseline(result, options.baseline, failed=bool(found.problems))
     code = report(result, options, settings.for_directory("."))
     return FAILURE if found.problems else code
+
+
+@contextmanager
+def workers_of(options: Options) -> Iterator[Workers]:
+    """Whoever checks the files. Raises `ConfigError`."""
+    if options.executor is None:
+        yield Workers(options.jobs, options.file_timeout)
+        return
+    from torchdev_lint.engine.executors import elsewhere
+
+    with closing(elsewhere(options.executor, options.jobs)) as executor:
+        yield Workers(options.jobs, elsewhere=executor)
 
 
 def _with_progress(files: Sequence[str], options: Options) -> Iterable[str]:

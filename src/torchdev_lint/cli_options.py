@@ -68,6 +68,8 @@ class Options:
     """How many processes; None for as many as pay."""
     file_timeout: float | None
     """Seconds for one file; None for the default."""
+    executor: str | None
+    """Who checks the files instead of processes of our own: see `engine.executors`."""
     cache_dir: str | None
     """The directory for results; None for the project's own."""
     no_cache: bool
@@ -108,6 +110,11 @@ def parse_check(arguments: Sequence[str]) -> Options:
             made.error(
                 "--watch checks, or fixes: without --diff, --write-baseline, --add-noqa and --show-files"
             )
+    if given.executor is not None:
+        if STDIN in paths:
+            made.error("--executor needs files to check, not standard input")
+        if given.file_timeout is not None:
+            made.error("--executor has its own limits: --file-timeout cannot be given together with it")
     if given.add_noqa is not None:
         if STDIN in paths:
             made.error("--add-noqa needs files to write to, not standard input")
@@ -138,6 +145,7 @@ def parse_check(arguments: Sequence[str]) -> Options:
         color=given.color,
         jobs=given.jobs,
         file_timeout=given.file_timeout,
+        executor=given.executor,
         cache_dir=given.cache_dir,
         no_cache=given.no_cache,
         settings=_settings(given),
@@ -283,6 +291,11 @@ def parser() -> argparse.ArgumentParser:
         metavar="SECONDS",
         type=_seconds,
         help=f"give up a file after so long (default: {FILE_TIMEOUT:g}, in processes)",
+    )
+    work.add_argument(
+        "--executor",
+        metavar="NAME",
+        help="have files checked by dask[=SCHEDULER], loky, or the concurrent.futures.Executor that MODULE:FACTORY makes",
     )
 
     general = made.add_argument_group("configuration")

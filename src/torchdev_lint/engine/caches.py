@@ -16,7 +16,7 @@ from torchdev_lint.source.reading import NOTEBOOK_SUFFIX, read_source
 
 if TYPE_CHECKING:
     from torchdev_lint.diagnostics import Applicability
-    from torchdev_lint.engine.run import Checked
+    from torchdev_lint.engine.jobs import Checked
 
 
 @dataclass(slots=True)

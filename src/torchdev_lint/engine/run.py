@@ -4,8 +4,8 @@ of the paths."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from torchdev_lint.config import Config
@@ -19,12 +19,10 @@ from torchdev_lint.engine.file_check import (
     describe_bug,
     unreadable,
 )
-from torchdev_lint.engine.sources import DiskSources, Seen
-from torchdev_lint.engine.stamps import Stamp, digest_of, stamp_of_path
+from torchdev_lint.engine.jobs import Checked, Checker, Job, chooses_later, read_file
+from torchdev_lint.engine.stamps import digest_of, stamp_of_path
 from torchdev_lint.engine.workers import Lost, Workers, answered, start_method
-from torchdev_lint.files import read_bytes
 from torchdev_lint.fixes.writer import WriteError, replace_content
-from torchdev_lint.source.reading import NOTEBOOK_SUFFIX
 
 if TYPE_CHECKING:
     from torchdev_lint.engine.caches import Caches
@@ -34,62 +32,6 @@ __all__ = ["NO_FIXES", "Choice", "FileResult", "RunResult", "Workers", "check_by
 
 HERE = Workers()
 """Everything in this process."""
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A file to be checked, wherever that is done."""
-
-    path: str
-    config: Config
-    allowed: frozenset[Applicability]
-    size: int = 0
-    """In bytes, when it was looked at; which one comes first depends on it, nothing else."""
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """What a job came to; `original` are the bytes that were read, if `result` has others.
-
-    `stamp` and `digest` are those of the file, `seen` is what else was looked at: the result may be kept, if they are there.
-    """
-
-    result: FileResult
-    original: bytes = b""
-    stamp: Stamp | None = None
-    digest: str = ""
-    seen: Seen | None = None
-
-
-@dataclass(slots=True)
-class Checker:
-    """Checks files one after another; those that they import are read once for all. Picklable."""
-
-    only: Choice | None = None
-    keeps: bool = False
-    """Whether results are wanted that can be kept for later runs."""
-    sources: DiskSources = field(default_factory=DiskSources)
-
-    def __call__(self, job: Job) -> Checked:
-        """Check the file as it is now; nothing is written."""
-        stamp = stamp_of_path(job.path)
-        data = _read(job.path, job.config)
-        if isinstance(data, FileResult):
-            return Checked(data)
-        # What is kept must not depend on what was known before; to fix only what is new, it must be known first.
-        later = self.only if self.keeps and _chooses_later(job) else None
-        only = None if later is not None else self.only
-        seen = self.sources.watch() if self.keeps else None
-        result = check_bytes(data, job.path, job.config, job.allowed, only, self.sources)
-        if result.changed:
-            return Checked(result, data)
-        if seen is None or only is not None or result.errors or stamp is None:
-            return Checked(result.without_data())
-        return Checked(result.without_data(), b"", stamp, digest_of(data), seen)
-
-    def without_fixes(self, job: Job, data: bytes) -> FileResult:
-        """What `data` comes to as it is."""
-        return check_bytes(data, job.path, job.config, only=self.only, sources=self.sources)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +100,7 @@ def run(
             results[index] = known
             continue
         stamp = None if caches is None else stamp_of_path(path)
-        data = _read(path, config)
+        data = read_file(path, config)
         if isinstance(data, FileResult):
             results[index] = data
         elif can_matter(data, path, config):
@@ -169,14 +111,14 @@ def run(
                 caches.keep(path, config, Checked(results[index], stamp=stamp, digest=digest_of(data)))
     checker = Checker(only, caches is not None)
     changed: dict[int, Checked] = {}
-    for index, checked in _checked(checker, jobs, workers):
+    for index, checked in checked_jobs(checker, jobs, workers):
         job = jobs[index]
         results[index] = checked.result
         if checked.result.changed:
             changed[index] = checked
         elif caches is not None and checked.stamp is not None:
             caches.keep(job.path, job.config, checked)
-            if only is not None and _chooses_later(job):
+            if only is not None and chooses_later(job):
                 results[index] = chosen(checked.result, only)
     for index, checked in sorted(changed.items()):
         if write:
@@ -187,10 +129,6 @@ def run(
     return RunResult(tuple(results[index] for index in sorted(results)))
 
 
-def _chooses_later(job: Job) -> bool:
-    return not job.allowed and not job.path.endswith(NOTEBOOK_SUFFIX)
-
-
 def chosen(result: FileResult, only: Choice) -> FileResult:
     """The result less what `only` leaves out."""
     if not result.diagnostics:
@@ -199,9 +137,15 @@ def chosen(result: FileResult, only: Choice) -> FileResult:
     return replace(result, diagnostics=tuple(left)).without_data()
 
 
-def _checked(checker: Checker, jobs: dict[int, Job], workers: Workers) -> Iterator[tuple[int, Checked]]:
-    """The index and what came of it for each job, the largest files first."""
+def checked_jobs(
+    checker: Checker, jobs: Mapping[int, Job], workers: Workers
+) -> Iterator[tuple[int, Checked]]:
+    """The index and what came of it for each job, as they come; the largest files are begun with."""
     if not jobs:
+        return
+    if workers.elsewhere is not None:
+        for index, answer in workers.elsewhere.answered(checker, jobs):
+            yield index, _told(jobs[index], answer)
         return
     order = sorted(jobs, key=lambda index: (-jobs[index].size, index))
     count = workers.count([jobs[index].size for index in order])
@@ -215,10 +159,13 @@ def _checked(checker: Checker, jobs: dict[int, Job], workers: Workers) -> Iterat
 
     for place, answer in answered(checker, [jobs[index] for index in order], count, workers.timeout):
         index = order[place]
-        job = jobs[index]
-        if isinstance(answer, Lost):
-            answer = Checked(unreadable(job.path, job.config, f"Not checked: {answer.reason}"))
-        yield index, answer
+        yield index, _told(jobs[index], answer)
+
+
+def _told(job: Job, answer: Checked | Lost) -> Checked:
+    if isinstance(answer, Lost):
+        return Checked(unreadable(job.path, job.config, f"Not checked: {answer.reason}"))
+    return answer
 
 
 def _written(checked: Checked, job: Job, checker: Checker) -> FileResult:
@@ -229,10 +176,3 @@ def _written(checked: Checked, job: Job, checker: Checker) -> FileResult:
         unfixed = checker.without_fixes(job, checked.original)
         return replace(unfixed, errors=(*unfixed.errors, str(error)))
     return checked.result
-
-
-def _read(path: str, config: Config) -> bytes | FileResult:
-    try:
-        return read_bytes(path)
-    except OSError as error:
-        return unreadable(path, config, f"cannot be read: {error.strerror}")

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
     from multiprocessing.process import BaseProcess
 
+    from torchdev_lint.engine.elsewhere import Elsewhere
+
 J = TypeVar("J")
 R = TypeVar("R")
 
@@ -47,6 +49,8 @@ class Workers:
     """As many processes, where there is work for them; None for as many as pay."""
     timeout: float | None = None
     """Seconds; None for `FILE_TIMEOUT`. Given, it holds for small runs as well, which then take a process of their own."""
+    elsewhere: Elsewhere | None = None
+    """An executor that is asked instead; it has its own limits."""
 
     def count(self, sizes: Sequence[int]) -> int:
         """How many processes to start for jobs of so many bytes; 0 for doing it here."""
