@@ -27,7 +27,6 @@ MISSED: dict[str, str] = {
     "multilabel_pos_weight_bad": "the length of a dataset minus a tensor, kept as `pos_weight` of a loss",
     "pinn_collocation_class_bad": "`torch.tensor` of a NumPy array that is an argument: it may be 0-dimensional",
     "ppo_rollout_bad": "a value chosen by the loop's index",
-    "resume_checkpoint_optimizer_bad": 'a tensor read from a checkpoint with `map_location="cpu"`: it may be a number',
     "resume_ema_bad": 'tensors read from a checkpoint with `map_location="cpu"`',
 }
 """Programs that are not found yet, and why. Whoever makes one found takes it out."""

@@ -31,15 +31,6 @@ ADVICE = frozenset({"TDV002", "TDV003"})
 """Rules whose findings do not claim that the program raises: a hard-coded index, a transfer without effect."""
 
 LIMITS = {
-    "reduce": "functools.reduce is not followed",
-    "sum": "the builtin sum is not followed",
-    "dataclass": "what a method of a dataclass returns",
-    "star arguments": "what becomes of *arguments in a loop",
-    "maximum": "what torch.max of two tensors returns",
-    "sorted": "what Tensor.sort returns",
-    "saved and loaded": "where torch.load of the program's own file puts its tensors",
-    "comprehension moved": "an element, by its index, of a list that a comprehension made",
-    "zip": "what is bound in a loop over zip, after the loop",
     "branch": "a value that is right in one branch and wrong in the other, by a condition that is not known",
     "conditional expression": "the same, in an expression",
 }

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import libcst as cst
 
-from torchdev_lint.flow import containers, truths
-from torchdev_lint.flow.callsites import Argument, CallSite, name_given
+from torchdev_lint.flow import containers, folds, truths
+from torchdev_lint.flow.callsites import Argument, CallSite, implied_items, name_given
 from torchdev_lint.flow.conditions import FALSE, TRUE
 from torchdev_lint.flow.frame import Frame
-from torchdev_lint.flow.iteration import MAX_UNROLLED, iterate, iterator_of, next_of, parts_of
+from torchdev_lint.flow.iteration import MAX_UNROLLED, iterate, iterator_of, known_items, next_of
 from torchdev_lint.flow.objects import as_tuple, forget_attributes, get_attribute, set_attribute
 from torchdev_lint.flow.values import (
     UNKNOWN,
@@ -27,7 +27,6 @@ from torchdev_lint.flow.values import (
     Tensor,
     Truth,
     Value,
-    element_of,
     join_all,
 )
 
@@ -87,12 +86,8 @@ def call_builtin(frame: Frame, name: str, site: CallSite, call_value: Callable[.
             return first
         case "bool" if isinstance(first, (Truth, Object)):
             return Truth(truths.truth_of(frame, site.node, first))
-        case "sum" if len(values) > 1 and isinstance(values[1], (Items, Many)):
-            element = iterate(frame, first)
-            return Many(element_of(element)) if isinstance(element, (Items, Many)) else UNKNOWN
         case "sum" if values:
-            element = iterate(frame, first)
-            return element if isinstance(element, Tensor) else UNKNOWN
+            return folds.summed(frame, site)
         case "dict":
             return containers.with_cell(frame, site.node, containers.updated_from(Entries(()), site))
         case "range":
@@ -101,10 +96,6 @@ def call_builtin(frame: Frame, name: str, site: CallSite, call_value: Callable[.
             return UNKNOWN
         case _:
             return frame.result_of(site.node)
-
-
-def _anonymous(site: CallSite) -> cst.Arg:
-    return site.arguments[-1].node
 
 
 def _container(frame: Frame, name: str, value: Value, site: CallSite) -> Value:
@@ -118,25 +109,6 @@ def _container(frame: Frame, name: str, value: Value, site: CallSite) -> Value:
     else:
         made = Many(iterate(frame, value))
     return containers.with_cell(frame, site.node, made) if name in ("list", "sorted", "set") else made
-
-
-def known_items(frame: Frame, value: Value) -> list[Value] | None:
-    """The things that iterating over a value gives, where each is known."""
-    match value:
-        case Items(items):
-            return list(items)
-        case Entries(entries=entries) if not value.open:
-            return [Literal(key) for key, _ in entries]
-        case Object():
-            fields = as_tuple(frame, value)
-            if fields is not None:
-                return list(fields.items)
-            parts = parts_of(frame, value)
-            if parts is None or frame.state(value).api == "torch.nn.ModuleDict":
-                return None
-            return [part for _, part in parts]
-        case _:
-            return None
 
 
 def _transposed(frame: Frame, site: CallSite) -> Value:
@@ -172,16 +144,19 @@ def _mapped(
 ) -> Value:
     """`map(function, *columns)`: called for each known item, else once for all."""
     known = [known_items(frame, column) for column in columns]
-    rows: list[tuple[Value, ...]] = [tuple(iterate(frame, column) for column in columns)]
     exact = all(column is not None and 0 < len(column) <= MAX_UNROLLED for column in known)
-    if exact:
-        rows = list(zip(*(column for column in known if column is not None), strict=False))
-    results = [
-        call_value(
-            frame, function, CallSite(site.node, tuple(Argument(value, _anonymous(site)) for value in row))
-        )
-        for row in rows
+    held = [
+        column if exact and column is not None else [iterate(frame, whole)]
+        for column, whole in zip(known, columns, strict=True)
     ]
+    given = [
+        [
+            Argument(value, node)
+            for value, node in zip(column, implied_items(argument, len(column)), strict=True)
+        ]
+        for column, argument in zip(held, site.positional()[1:], strict=True)
+    ]
+    results = [call_value(frame, function, CallSite(site.node, row)) for row in zip(*given, strict=False)]
     return Items(tuple(results)) if exact else Many(results[0])
 
 

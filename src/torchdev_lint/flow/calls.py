@@ -151,8 +151,8 @@ def call_value(frame: Frame, callee: Value, site: CallSite) -> Value:
             return not_followed(frame, site) if joined is None else joined
         case Method(receiver=receiver, name=name):
             return call_attribute(frame, receiver, name, site)
-        case Partial(function=function, positional=positional, keywords=keywords):
-            return _call_partial(frame, function, positional, keywords, site)
+        case Partial():
+            return _call_partial(frame, callee, site)
         case Either(guard, then, otherwise):
             with frame.assuming(guard):
                 left = call_value(frame, then, site)
@@ -170,23 +170,24 @@ def call_value(frame: Frame, callee: Value, site: CallSite) -> Value:
             return not_followed(frame, site)
 
 
-def _call_partial(
-    frame: Frame,
-    function: Value,
-    positional: tuple[Value, ...],
-    keywords: tuple[tuple[str, Value], ...],
-    site: CallSite,
-) -> Value:
-    first = tuple(Argument(value, cst.Arg(cst.Name("_"))) for value in positional)
+def _call_partial(frame: Frame, partial: Partial, site: CallSite) -> Value:
+    # in another activation, nothing can be told, or mended, of how these arguments are written
+    written = partial.nodes if partial.frame == frame.uid else ()
+
+    def argument(index: int, value: Value, name: str | None = None) -> Argument:
+        if index < len(written) and not written[index].star:
+            return Argument(value, written[index])
+        return Argument(value, cst.Arg(cst.Name("_"), keyword=None if name is None else cst.Name(name)))
+
     given = {argument.keyword for argument in site.arguments}
+    first = tuple(argument(index, value) for index, value in enumerate(partial.positional))
     bound = tuple(
-        Argument(value, cst.Arg(cst.Name("_"), keyword=cst.Name(name)))
-        for name, value in keywords
+        argument(index, value, name)
+        for index, (name, value) in enumerate(partial.keywords, len(first))
         if name not in given
     )
-    return call_value(
-        frame, function, CallSite(site.node, (*first, *site.arguments, *bound), site.callee, site.receiver)
-    )
+    arguments = (*first, *site.arguments, *bound)
+    return call_value(frame, partial.function, CallSite(site.node, arguments, site.callee, site.receiver))
 
 
 def call_object(frame: Frame, thing: Object, site: CallSite) -> Value:

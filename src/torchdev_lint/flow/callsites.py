@@ -9,6 +9,14 @@ import libcst as cst
 from torchdev_lint.flow.values import Entries, Items, Literal, Value
 
 
+class Implied(cst.Arg):
+    """An argument that the program does not write as one: its value is an expression that gives it (an element of a list)."""
+
+
+class ImpliedItem(Implied):
+    """The same, where the expression holds several, of which this is one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Argument:
     """One argument: its value and its node; `star` is "", "*" or "**"."""
@@ -25,6 +33,15 @@ class Argument:
     def star(self) -> str:
         """The star before it."""
         return str(self.node.star)
+
+
+def implied_items(argument: Argument, count: int) -> list[cst.Arg]:
+    """Where each of `count` items that an argument holds is written."""
+    node = argument.node.value
+    written = node.elements if isinstance(node, (cst.Tuple, cst.List)) else ()
+    if len(written) == count and not any(isinstance(element, cst.StarredElement) for element in written):
+        return [Implied(element.value) for element in written]
+    return [ImpliedItem(node)] * count
 
 
 def name_given(site: CallSite, index: int, name: str = "name") -> str | None:

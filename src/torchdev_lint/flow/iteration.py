@@ -197,3 +197,22 @@ def _call_method(frame: Frame, thing: Object, name: str) -> Value | None:
     result = call(frame, function, CallSite(cst.Name(name)))
     frame.alive = alive  # `raise StopIteration` ends the loop, not the program
     return result
+
+
+def known_items(frame: Frame, value: Value) -> list[Value] | None:
+    """The things that iterating over a value gives, where each is known."""
+    match value:
+        case Items(items):
+            return list(items)
+        case Entries(entries=entries) if not value.open:
+            return [Literal(key) for key, _ in entries]
+        case Object():
+            fields = as_tuple(frame, value)
+            if fields is not None:
+                return list(fields.items)
+            parts = parts_of(frame, value)
+            if parts is None or frame.state(value).api == "torch.nn.ModuleDict":
+                return None
+            return [part for _, part in parts]
+        case _:
+            return None

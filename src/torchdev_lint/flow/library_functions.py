@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
-from torchdev_lint.flow import containers, records
-from torchdev_lint.flow.callsites import Argument, CallSite
+from torchdev_lint.flow import containers, folds, records
+from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.iteration import iterate
 from torchdev_lint.flow.values import (
     NONE,
     UNKNOWN,
     Api,
-    Class,
     Entries,
-    Function,
     Items,
     Literal,
     Many,
@@ -38,7 +35,9 @@ def call(frame: Frame, path: str, site: CallSite, call_value: Callable[..., Valu
         case "random" | "numpy.random":
             return _drawn(frame, name, given, site)
         case "functools" if name == "reduce" and len(given) > 1:
-            return _reduced(frame, first, given[1], site, call_value)
+            return folds.reduced(frame, site, call_value)
+        case "operator" if name in folds.OPERATORS and len(given) == 2:
+            return folds.operated(frame, site)
         case "contextlib" if name in ("nullcontext", "closing"):
             return first if given else NONE
         case "queue" | "multiprocessing" if name.endswith("Queue"):
@@ -119,15 +118,3 @@ def _drawn(frame: Frame, name: str, given: list[Value], site: CallSite) -> Value
             return NONE
         case _:
             return None
-
-
-def _reduced(
-    frame: Frame, function: Value, items: Value, site: CallSite, call_value: Callable[..., Value]
-) -> Value:
-    """`reduce(f, items)`: called once, with two of the items."""
-    if not isinstance(function, (Function, Class)):
-        return UNKNOWN
-    element = iterate(frame, items)
-    argument = Argument(element, site.arguments[-1].node)
-    result = call_value(frame, function, CallSite(site.node, (argument, argument)))
-    return replace(result) if result == element else UNKNOWN

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from torchdev_lint.flow.callsites import Argument
+from torchdev_lint.flow.callsites import Argument, Implied, ImpliedItem
 from torchdev_lint.flow.events import Place
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import (
@@ -46,12 +46,16 @@ def place_of(frame: Frame, node: cst.Arg | cst.BaseExpression, value: Value) -> 
     inner = node.value if isinstance(node, cst.Arg) else node
     star = str(node.star) if isinstance(node, cst.Arg) else ""
     container = ""
-    if star == "*" or any(isinstance(part, (Items, Many)) for part in alternatives(value)):
+    if (
+        star == "*"
+        or isinstance(node, ImpliedItem)
+        or any(isinstance(part, (Items, Many)) for part in alternatives(value))
+    ):
         container = "list"
     elif isinstance(value, Entries) or (star == "**" and not (isinstance(value, Tensor) and value.mapping)):
         container = "dict"
     return Place(
-        node=node,
+        node=inner if isinstance(node, Implied) else node,
         value_node=inner,
         text=frame.analysis.text(inner),
         keyword="" if not isinstance(node, cst.Arg) or node.keyword is None else node.keyword.value,

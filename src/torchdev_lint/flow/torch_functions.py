@@ -20,6 +20,7 @@ from torchdev_lint.flow import (
     operations,
     operator_calls,
     optimizers,
+    saved_files,
     torch_devices,
     torch_factories,
     transfers,
@@ -104,8 +105,14 @@ def call_api(frame: Frame, path: str, site: CallSite) -> Value:
         return known
     if path in ("functools.partial", "partial") and site.positional():
         first, *rest = site.positional()
-        keywords = tuple((a.keyword, a.value) for a in site.arguments if a.keyword is not None)
-        return Partial(first.value, tuple(argument.value for argument in rest), keywords)
+        named = [argument for argument in site.arguments if argument.keyword is not None]
+        return Partial(
+            first.value,
+            tuple(argument.value for argument in rest),
+            tuple((argument.keyword or "", argument.value) for argument in named),
+            tuple(argument.node for argument in (*rest, *named)),
+            frame.uid,
+        )
     if path in module_api.TRANSPARENT_WRAPPERS and site.positional():
         return site.positional()[0].value
     if path in module_api.COPIES and site.positional():
@@ -203,7 +210,9 @@ def _torch(frame: Frame, path: str, site: CallSite) -> Value | None:
         generators.check(frame, site, frame.default_device(), draws_indices=True)
     if path in LOADERS:
         checkpoints.note(frame, path, site)
-        return None
+        return saved_files.load(frame, path, site)
+    if path in saved_files.SAVERS:
+        return saved_files.save(frame, site)
     if path in factories.FACTORIES or path in factories.HOST_FACTORIES or path in factories.CONVERTERS:
         return torch_factories.factory(frame, path, site)
     if path in factories.LIKE:

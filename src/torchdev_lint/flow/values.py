@@ -215,11 +215,13 @@ class Method:
 
 @dataclass(frozen=True, slots=True)
 class Partial:
-    """`functools.partial`."""
+    """`functools.partial`; `nodes`: the arguments as they were written, in the activation `frame`."""
 
     function: Value
     positional: tuple[Value, ...]
     keywords: tuple[tuple[str, Value], ...]
+    nodes: tuple[Any, ...] = field(default=(), compare=False)
+    frame: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,105 @@
+"""What a program saves and loads again: `torch.load` of its own file gives what `torch.save` was given.
+
+Without `map_location` every tensor goes back to the device that it was saved from (torch/serialization.py, `load`). Only tensors, and
+numbers, in lists and dicts are followed; a model's `state_dict` goes into a model, which stays where it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from torchdev_lint.flow import device_values
+from torchdev_lint.flow.callsites import CallSite
+from torchdev_lint.flow.conditions import Key
+from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Cpu, Device, leaves
+from torchdev_lint.flow.values import (
+    NONE,
+    UNKNOWN,
+    DeviceValue,
+    Entries,
+    Function,
+    Items,
+    Literal,
+    Many,
+    Object,
+    State,
+    Tensor,
+    Value,
+)
+from torchdev_lint.torch_api.checkpoints import LOADERS
+
+SAVERS = ("torch.save", "torch.serialization.save")
+
+
+def save(frame: Frame, site: CallSite) -> Value:
+    """`torch.save(value, file)`: remember what the file holds."""
+    value, file = site.get(0, "obj"), site.get(1, "f")
+    identity = None if file is None else _identity(file.value)
+    if value is not None and identity is not None:
+        frame.set_state(identity, State("unknown", UNKNOWN_DEVICE, attributes={"held": value.value}))
+    return NONE
+
+
+def load(frame: Frame, path: str, site: CallSite) -> Value | None:
+    """What a file holds that the program saved before; None where that is not known, or holds no tensor."""
+    file = site.get(0, "f")
+    identity = None if file is None else _identity(file.value)
+    if identity is None or site.has_star() or not frame.env.knows(identity):
+        return None
+    held = frame.state(identity).attributes.get("held", UNKNOWN)
+    if not _holds_tensor(held):
+        return None
+    told = site.get(LOADERS[path], "map_location")
+    place: Device | None = None
+    if told is not None and told.value != NONE:
+        match told.value:
+            case DeviceValue() | Literal(value=str()):
+                place = device_values.moved_to(frame, device_values.as_device(told.value), site.node)
+            case Function():  # `lambda storage, location: storage`
+                place = device_values.moved_to(frame, Cpu(), site.node)
+            case _:
+                place = UNKNOWN_DEVICE
+    return _loaded(held, place)
+
+
+def _identity(file: Value) -> Object | None:
+    match file:
+        case Literal(value=str(name)):
+            key: Key = ("saved", name)
+        case Object(key=held):
+            key = ("saved", held)
+        case _:
+            return None
+    return Object(key)
+
+
+def _holds_tensor(value: Value) -> bool:
+    match value:
+        case Tensor(device=device):
+            return UNKNOWN_DEVICE not in leaves(device)
+        case Items(items=items):
+            return any(map(_holds_tensor, items))
+        case Many(element=element):
+            return _holds_tensor(element)
+        case Entries(entries=entries, default=default):
+            return any(_holds_tensor(held) for _, held in entries) or _holds_tensor(default)
+        case _:
+            return False
+
+
+def _loaded(value: Value, place: Device | None) -> Value:
+    match value:
+        case Tensor():
+            return value if place is None else replace(value, device=place)
+        case Literal():
+            return value
+        case Items(items=items):
+            return Items(tuple(_loaded(item, place) for item in items))
+        case Many(element=element):
+            return Many(_loaded(element, place))
+        case Entries(entries=entries, default=default):
+            held = tuple((name, _loaded(entry, place)) for name, entry in entries)
+            return replace(value, entries=held, default=_loaded(default, place), cell=None)
+        case _:
+            return UNKNOWN

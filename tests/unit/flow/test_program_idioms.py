@@ -1,0 +1,108 @@
+"""Idioms of whole programs, each right and wrong: found when written for it, and silent where it looks the same."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from torchdev_lint.config import Config
+from torchdev_lint.diagnostics import Applicability
+from torchdev_lint.engine.findings import findings
+from torchdev_lint.engine.run import check_bytes
+
+HEAD = """\
+import functools, io, operator
+import torch
+from torch import nn
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+there, here = torch.rand(4, 3, device=device), torch.rand(4, 3).cpu()
+"""
+
+PAIRS: dict[str, tuple[str, str]] = {
+    "sum of tensors": (
+        "x = sum([there, there]) + there; y = sum([here.norm(), there.norm()]); z = sum([1.0, here]) + here",
+        "x = sum([there, here])",
+    ),
+    "sum of a long list": (
+        "xs = [torch.rand(3, device=device) for _ in range(9)]\nx = sum(xs) / len(xs) + there",
+        "xs = [torch.rand(3) for _ in range(9)]\nx = sum(xs) / len(xs) + there",
+    ),
+    "sum from a tensor": ("x = sum([there], start=there)", "x = sum([there], start=here)"),
+    "sum of lists": ("x = sum([[there], [here]], [])", "x = torch.cat(sum([[there], [here]], []))"),
+    "reduce by a function of PyTorch": (
+        "x = functools.reduce(torch.add, [there, there]) + there",
+        "x = functools.reduce(torch.add, [there, here])",
+    ),
+    "reduce by a lambda": (
+        "x = functools.reduce(lambda a, b: a * b, (there, there), there)",
+        "x = functools.reduce(lambda a, b: a * b, (there, there), here)",
+    ),
+    "reduce by an operator": (
+        "x = functools.reduce(operator.mul, [there, there]) + operator.add(there, there)",
+        "x = functools.reduce(operator.mul, [there, there]) + operator.add(here, here)",
+    ),
+    "map over written items": (
+        "xs = list(map(lambda t: t + there, [there, there]))",
+        "xs = list(map(lambda t: t + there, [there, here]))",
+    ),
+    "a partial of a tensor": (
+        "f = functools.partial(torch.add, there)\nx = f(there)",
+        "def add(a, b):\n    return a + b\nf = functools.partial(add, here)\nx = f(there)",
+    ),
+    "a keyword of a partial, given again": (
+        "def add(a, *, b, c):\n    return a + b + c\nx = functools.partial(add, b=here, c=there)(there, b=there)",
+        "def add(a, *, b, c):\n    return a + b + c\nx = functools.partial(add, b=there, c=here)(there, b=there)",
+    ),
+    "saved and loaded": (
+        'f = io.BytesIO()\ntorch.save({"x": there, "n": 3}, f)\nx = torch.load(f)["x"] + there',
+        'f = io.BytesIO()\ntorch.save({"x": there, "n": 3}, f)\nx = torch.load(f, map_location="cpu")["x"] + there',
+    ),
+    "saved and loaded by its name": (
+        'torch.save([here, 1], "x.pt")\nx = torch.load("x.pt", map_location=device)[0] + there',
+        'torch.save([here, 1], "x.pt")\nx = torch.load("x.pt")[0] + there',
+    ),
+    "saved and loaded as the storage is": (
+        'torch.save(there, "x.pt")\nx = torch.load("x.pt", lambda storage, location: storage) + here',
+        'torch.save(there, "x.pt")\nx = torch.load("x.pt", lambda storage, location: storage) + there',
+    ),
+}
+
+DEFAULT = Config(off_by_default=frozenset(("TDV101", "TDV102")))
+
+
+def program(code: str) -> str:
+    return HEAD + textwrap.dedent(code)
+
+
+def _codes(text: str) -> list[str]:
+    return [found.code for found in findings(text, "program.py", DEFAULT) if found.code != "TDV009"]
+
+
+@pytest.mark.parametrize(("right", "_wrong"), PAIRS.values(), ids=PAIRS.keys())
+def test_right(right: str, _wrong: str) -> None:
+    assert _codes(program(right)) == []
+
+
+@pytest.mark.parametrize(("_right", "wrong"), PAIRS.values(), ids=PAIRS.keys())
+def test_wrong(_right: str, wrong: str) -> None:
+    assert len(_codes(program(wrong))) == 1
+
+
+FIXED: dict[str, tuple[str, str]] = {
+    "an item of a list": ("x = sum([there, here])", "x = sum([there, here.to(device)])"),
+    "what a partial is given": (
+        "def add(a, b):\n    return a + b\nf = functools.partial(add, here)\nx = f(there)",
+        "def add(a, b):\n    return a + b\nf = functools.partial(add, here.to(device))\nx = f(there)",
+    ),
+    "a list that has no method `to`": (
+        "xs = [torch.rand(3).cpu() for _ in range(9)]\nys = list(map(lambda t: t + there, xs))",
+        "xs = [torch.rand(3).cpu() for _ in range(9)]\nys = list(map(lambda t: t + there, xs))",
+    ),
+}
+
+
+@pytest.mark.parametrize(("wrong", "fixed"), FIXED.values(), ids=FIXED.keys())
+def test_fixed(wrong: str, fixed: str) -> None:
+    result = check_bytes(program(wrong).encode(), "program.py", DEFAULT, frozenset(Applicability))
+    assert result.data.decode() == program(fixed)
