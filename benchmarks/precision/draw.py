@@ -3,7 +3,8 @@
     python benchmarks/precision/draw.py CHECKOUTS --keep findings.json --number 200 --seed 1 > drawn.md
 
 CHECKOUTS holds one directory for each repository, called OWNER+NAME: a git checkout, or with the commit's hash in a file `.commit`.
-The rules are those that are on by default, configurations of the repositories are ignored, every repository is one project. `--keep`
+The rules are those that are on by default, configurations of the repositories are ignored, every repository is one project,
+notebooks are left out. `--keep`
 writes all findings to a file, or reads them from it if it is there, so that drawing again costs nothing. Files that do not parse
 (TDV999) are no findings. The same findings and the same seed give the same sample.
 """
@@ -18,7 +19,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-CHECK = ("-m", "torchdev_lint", "check", "--isolated", "--no-cache", "--exit-zero", "--output-format", "json")
+CHECK = (
+    *("-m", "torchdev_lint", "check", "--isolated", "--no-cache", "--exit-zero", "--output-format", "json"),
+    *("--extend-exclude", "*.ipynb"),
+)
 
 
 def main() -> int:

@@ -36,7 +36,7 @@ from torchdev_lint.flow.functions import (
 from torchdev_lint.flow.imports import NoImports
 from torchdev_lint.flow.lattice import CPU, UNKNOWN_DEVICE, Symbol
 from torchdev_lint.flow.library_calls import hand_over_batches
-from torchdev_lint.flow.preparations import is_marked, run_before
+from torchdev_lint.flow.preparations import is_for_the_host, is_marked, run_before
 from torchdev_lint.flow.projects import Project, sets_default_device
 from torchdev_lint.flow.trees import standing_alone, walk
 from torchdev_lint.flow.values import NONE, UNKNOWN, Either, Function, Items, Many, Tensor, Value
@@ -86,6 +86,8 @@ def read_module(
         met.append(function)
         if id(function.node) not in seen:
             seen.add(id(function.node))
+            if is_for_the_host(function):
+                continue
             read_alone(analysis, function)
     for function in met:
         loaded_models.check_function(analysis, function)

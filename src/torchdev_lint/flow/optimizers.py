@@ -16,8 +16,9 @@ from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import DeviceValue, Items, Literal, Object, State, Value
 from torchdev_lint.torch_api.optimizers import OPTIMIZERS, STATE_FROM_THE_START
 
-_MODULES, _STATE, _WHERE, _MOVE = "[modules]", "[state]", "[where]", "[move]"
-"""Attributes that no program can set: the modules, what made the state, where each module was then, its last move."""
+_MODULES, _STATE, _WHERE, _MOVE, _AT_TOP = "[modules]", "[state]", "[where]", "[move]", "[at top]"
+"""Attributes that no program can set: the modules, what made the state, where each module was then, its last move, and whether the
+state was made while the file's top level ran."""
 
 
 def build(frame: Frame, path: str, site: CallSite) -> Value | None:
@@ -45,7 +46,8 @@ def _make(frame: Frame, thing: Object, how: str, site: CallSite) -> None:
         where = tuple(
             DeviceValue(frame.state(module).device) for module in modules.items if isinstance(module, Object)
         )
-        made: dict[str, Value] = {_STATE: Literal(how, site.node), _WHERE: Items(where)}
+        at_top = Literal(frame.analysis.at_top)
+        made: dict[str, Value] = {_STATE: Literal(how, site.node), _WHERE: Items(where), _AT_TOP: at_top}
         frame.set_state(thing, replace(state, attributes={**state.attributes, **made}))
 
 
@@ -85,6 +87,8 @@ def call_method(frame: Frame, thing: Object, name: str, site: CallSite) -> None:
 def step(frame: Frame, thing: Object, site: CallSite) -> None:
     """An optimizer steps: it fails if a module of it is elsewhere now than when its state was made."""
     attributes = frame.state(thing).attributes
+    if attributes.get(_AT_TOP) == Literal(value=True) and not frame.analysis.at_top:
+        return  # a function read on its own, after the top level: that it is called once more is not known
     match attributes.get(_STATE), attributes.get(_MODULES), attributes.get(_WHERE), attributes.get(_MOVE):
         case None, _, _, _:
             _make(frame, thing, "made", site)

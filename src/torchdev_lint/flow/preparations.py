@@ -1,4 +1,4 @@
-"""What has run before a test: `setUpModule`, `setUpClass`, `setUp`, and marks and fixtures that skip."""
+"""What has run before a test: `setUpModule`, `setUpClass`, `setUp`, marks and fixtures that skip, decorators that choose a device."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.functions import call
 from torchdev_lint.flow.values import Class, Function
+from torchdev_lint.torch_api.devices import DEVICE_NAME
 
 MODULE_SETUP = ("setUpModule", "setup_module")
 CLASS_SETUP = ("setUpClass", "setup_class", "asyncSetUp", "setUp", "setup_method", "setup")
@@ -59,3 +60,22 @@ def is_marked(module: cst.Module) -> bool:
             case _:
                 pass
     return False
+
+
+def is_for_the_host(function: Function) -> bool:
+    """Whether a decorator of the function or of its class has it run on the CPU alone: `@expand(device="cpu")`."""
+    owner = () if function.owner is None else function.owner.node.decorators
+    own = function.node.decorators if isinstance(function.node, cst.FunctionDef) else ()
+    return any(
+        isinstance(decorator.decorator, cst.Call)
+        and any(_is_the_cpu(argument) for argument in decorator.decorator.args)
+        for decorator in (*own, *owner)
+    )
+
+
+def _is_the_cpu(argument: cst.Arg) -> bool:
+    match argument:
+        case cst.Arg(keyword=cst.Name(value=name), value=cst.SimpleString() as text):
+            return DEVICE_NAME.search(name) is not None and text.raw_value == "cpu"
+        case _:
+            return False

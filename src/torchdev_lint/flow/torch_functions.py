@@ -263,7 +263,14 @@ def _operation(frame: Frame, path: str, site: CallSite) -> Value | None:
         return frame.result_of(site.node) if result is None else result
     if not path.startswith(functions.OTHER_OPERATIONS):
         return None
-    operands = [given for argument in site.arguments if not argument.star for given in given_by(argument)]
+    apart = functions.MAY_BE_ELSEWHERE.get(path)
+    left_out = None if apart is None else site.get(*apart)
+    operands = [
+        given
+        for argument in site.arguments
+        if not argument.star and argument != left_out
+        for given in given_by(argument)
+    ]
     operands[:1] = [replace(one, value=taken_for_tensor(frame, one.value)) for one in operands[:1]]
     name = path.rpartition(".")[2]
     result = operations.combine(frame, site.node, name, operands, [operators.SHARED] * len(operands))

@@ -38,6 +38,7 @@ from torchdev_lint.flow.values import (
     Object,
     Tensor,
     Truth,
+    Unknown,
     Value,
 )
 from torchdev_lint.torch_api.devices import AVAILABILITY_NAME, parse
@@ -169,6 +170,9 @@ def equality(frame: Frame, node: cst.CSTNode, left: Value, right: Value) -> Form
                     if number
                     else negate(more)
                 )
+            case (Unknown(), Literal(value=str(kind))) if kind.partition(":")[0] in _TYPES:
+                here = ("node", id(node), frame.uid, frame.salt)
+                return Atom("device-type", (here, kind.partition(":")[0]), frame.analysis.text(node))
             case (Object(), Literal(value=-1)):
                 return negate(_is_given(one))
             case (Object(), Literal(value=constant)):

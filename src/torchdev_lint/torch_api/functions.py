@@ -5,6 +5,13 @@ from __future__ import annotations
 OTHER_OPERATIONS = ("torchvision.ops.",)
 """Functions in these namespaces compute on the device of their tensor operands, too."""
 
+MAY_BE_ELSEWHERE = {
+    "torchvision.ops.batched_nms": (2, "idxs"),
+    "torchvision.ops.boxes.batched_nms": (2, "idxs"),
+}
+"""Of those, the ones with an argument that may be anywhere, with its position and name: the classes of boxes are brought to the boxes
+(torchvision/ops/boxes.py, `_batched_nms_coordinate_trick`) or only compared to make indices (`_batched_nms_vanilla`)."""
+
 FOLLOWS_ARGUMENT = {
     "torch.nn.utils.parameters_to_vector": (0, "parameters", "tensor"),
     "torch.nn.utils.clip_grad_norm_": (0, "parameters", "scalar"),

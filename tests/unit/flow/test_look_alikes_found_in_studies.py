@@ -314,6 +314,98 @@ model(data.x)
             return value
         """,
     ),
+    "the classes of boxes are brought to the boxes": (
+        """
+        from torchvision.ops import boxes as box_ops
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        boxes, scores = torch.rand(4, 4, device=device), torch.rand(4, device=device)
+        keep = box_ops.batched_nms(boxes, scores, torch.arange(4), 0.5)
+        """,
+        """
+        from torchvision.ops import boxes as box_ops
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        boxes, scores = torch.rand(4, 4, device=device), torch.rand(4)
+        keep = box_ops.batched_nms(boxes, scores, torch.arange(4), 0.5)
+        """,
+    ),
+    "a literal where that very device was chosen, nobody sees how": (
+        """
+        def get_best_device():
+            if torch.backends.mps.is_available():
+                return "mps"
+            elif torch.cuda.is_available():
+                return "cuda:0"
+            elif torch.xpu.is_available():
+                return "xpu:0"
+            else:
+                return "cpu"
+        DEVICE = get_best_device()
+        x = torch.zeros(3)
+        if DEVICE == "cuda:0":
+            x = x.cuda()
+        elif DEVICE == "xpu:0":
+            x = x.to("xpu:0")
+        """,
+        """
+        def get_best_device():
+            if torch.backends.mps.is_available():
+                return "mps"
+            elif torch.cuda.is_available():
+                return "cuda:0"
+            elif torch.xpu.is_available():
+                return "xpu:0"
+            else:
+                return "cpu"
+        DEVICE = get_best_device()
+        x = torch.zeros(3)
+        if DEVICE != "xpu:0":
+            x = x.to("xpu:0")
+        """,
+    ),
+    "a trained model is taken to the CPU to be looked at": (
+        """
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        model = nn.Linear(2, 2).to(device)
+        optimizer = torch.optim.Adam(model.parameters())
+        def train(model, data):
+            for x in data:
+                model(x).sum().backward()
+                optimizer.step()
+        train(model, [torch.randn(2, 2, device=device)])
+        model.cpu()
+        print(model(torch.randn(2, 2)))
+        """,
+        """
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        model = nn.Linear(2, 2).to(device)
+        optimizer = torch.optim.Adam(model.parameters())
+        def train(model, data):
+            for x in data:
+                model(x).sum().backward()
+                optimizer.step()
+        train(model, [torch.randn(2, 2, device=device)])
+        model.cpu()
+        train(model, [torch.randn(2, 2)])
+        """,
+    ),
+    "a decorator runs the tests of a class on the CPU alone": (
+        """
+        from library import Case, expand
+        @expand(device="cpu")
+        class TestNet(Case):
+            def test_output(self):
+                model = nn.Linear(3, 3).to(self.device)
+                model(torch.zeros(3))
+        """,
+        """
+        from library import Case, expand
+        @expand(device="cuda")
+        class TestNet(Case):
+            def test_output(self):
+                model = nn.Linear(3, 3).to(self.device)
+                model(torch.zeros(3))
+        """,
+    ),
 }
 
 
