@@ -18,6 +18,8 @@ from torchdev_lint.flow.placement_events import CheckpointLoad, DeviceNotForward
 from torchdev_lint.flow.values import (
     Function,
     Object,
+    Items,
+    Many,
     Tensor,
     Value,
 )
@@ -177,8 +179,8 @@ class Analysis:
     def see_argument(
         self, key: Key, value: Value, *, moved: bool, of_module: bool, is_private: bool = False
     ) -> None:
-        """Note what a call hands to a parameter: a CPU tensor (`moved` there on purpose?) or a module that stays there."""
-        tensor = isinstance(value, Tensor) and isinstance(value.device, Cpu)
+        """Note what a call hands to a parameter: CPU tensors (`moved` there on purpose?) or a module that stays there."""
+        tensor = _are_on_host(value)
         if of_module:
             self.of_modules.add(key)
         if self.at_top:
@@ -262,6 +264,19 @@ class Analysis:
     def text(self, node: cst.CSTNode) -> str:
         """The node's source text."""
         return self.module.code_for_node(node).strip()
+
+
+def _are_on_host(value: Value) -> bool:
+    """Whether the value is a CPU tensor, or a list of them."""
+    match value:
+        case Tensor(device=device):
+            return isinstance(device, Cpu)
+        case Many(element):
+            return _are_on_host(element)
+        case Items(items):
+            return bool(items) and all(_are_on_host(item) for item in items)
+        case _:
+            return False
 
 
 class Quietly:

@@ -28,6 +28,8 @@ from torchdev_lint.flow.lattice import (
 )
 from torchdev_lint.flow.operands import Operand, dotted, place_of
 from torchdev_lint.flow.values import Items, Many, Object, Tensor
+from torchdev_lint.torch_api.devices import DEVICE_NAME
+from torchdev_lint.torch_api.libraries import SET_DEFAULT_DEVICE
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ def worth_telling(frame: Frame, found: Conflict) -> bool:
     """Whether a conflict that is only possible is to be told: with what a function is given, or a module holds."""
     if frame.analysis.on_host or frame.analysis.at_top or not TESTING.isdisjoint(frame.analysis.imported):
         return False
-    if stays_on_host(frame.analysis):
+    if stays_on_host(frame.analysis) or _is_of_program(frame) or _follows_default_device(frame):
         return False
     for leaf in (found.left, found.right):
         if isinstance(leaf, Cpu) and _says_where(leaf.origin):
@@ -82,7 +84,7 @@ def worth_telling(frame: Frame, found: Conflict) -> bool:
 
 _HOST_FILE = re.compile(
     r"(?i)(?:^|[/\\])(?:\w+_)?(?:data_?sets?|data_?loaders?|data_?loading|data_?utils?|data_?transforms?\w*|collat\w+|pre_?process\w*|"
-    r"augment\w*|tokeni[sz]\w+|visuali[sz]\w+|plot\w*|gloo\w*)\.(?:py|ipynb)$"
+    r"augment\w*|tokeni[sz]\w+|visuali[sz]\w+|plot\w*|gloo\w*)\.(?:py|ipynb)$|[/\\]transforms[/\\]"
 )
 """Files, by name, of code that prepares data or shows it, on the host."""
 
@@ -100,9 +102,43 @@ def stays_on_host(analysis: Analysis) -> bool:
     return bool(known)
 
 
+def _is_of_program(frame: Frame) -> bool:
+    """Whether a plain function is read of a file that never speaks of devices and is part of one program: it prepares something."""
+    analysis = frame.analysis
+    if analysis.speaks_of_devices:
+        return False
+    known = analysis.notes.get("of program")
+    if known is None:
+        known = not analysis.imports.in_package()
+        analysis.notes["of program"] = known
+    outermost = frame
+    while outermost.caller is not None:
+        outermost = outermost.caller
+    owner = None if outermost.function is None else outermost.function.owner
+    return bool(known) and (owner is None or not owner.is_module)
+
+
+def _follows_default_device(frame: Frame) -> bool:
+    """Whether the file is about a library that is used with a default device, and the function speaks of no other."""
+    analysis = frame.analysis
+    known = analysis.notes.get("default device is set")
+    if known is None:
+        folders = set(re.split(r"[/\\]", analysis.source.path)[:-1])
+        known = not SET_DEFAULT_DEVICE.isdisjoint(analysis.imported | folders)
+        analysis.notes["default device is set"] = known
+    if not known:
+        return False
+    return frame.function is None or "device" not in analysis.text(frame.function.node)
+
+
 def _says_where(origin: Origin | None) -> bool:
-    """Whether what made a tensor was told where by `device=`."""
+    """Whether what made a tensor was told where by `device=`, or it was taken where a name says: `.to(device)`, by default the CPU."""
     root = None if origin is None else origin.root()
+    if root is not None and root.what == "moved" and isinstance(root.node, cst.Call):
+        return any(
+            isinstance(argument.value, cst.Name) and DEVICE_NAME.search(argument.value.value)
+            for argument in root.node.args
+        )
     return (
         root is not None
         and root.what == "factory"

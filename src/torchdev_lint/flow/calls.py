@@ -74,7 +74,7 @@ from torchdev_lint.flow.values import (
 from torchdev_lint.torch_api import callables, factories, tensor_methods
 from torchdev_lint.torch_api import modules as module_api
 from torchdev_lint.torch_api.generators import KEEPS_GENERATOR
-from torchdev_lint.torch_api.libraries import NOT_DEVICE_USES, SKIPS_TEST
+from torchdev_lint.torch_api.libraries import ASKS_ACCELERATOR, NOT_DEVICE_USES, SKIPS_TEST
 
 
 @expression(cst.Call)
@@ -85,6 +85,7 @@ def visit_Call(frame: Frame, node: cst.Call) -> Value:
         name = function.attr.value
         receiver = frame.evaluate(function.value)
         quiet = name in NOT_DEVICE_USES or name.startswith("assert") or _is_marked_parameter(node)
+        quiet = quiet or (name in ASKS_ACCELERATOR and isinstance(receiver, Api))
         site = _site(frame, node, quiet=quiet, receiver=function.value)
         device_objects.check_method(frame, receiver, name, site)
         lost_index.check_method(frame, receiver, name, site)

@@ -15,6 +15,7 @@ import libcst as cst
 from torchdev_lint.flow import device_values, forwarding, literals, operands
 from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.callsites import CallSite
+from torchdev_lint.flow.conditions import atoms
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.placement_events import CheckpointLoad
 from torchdev_lint.flow.trees import walk
@@ -35,7 +36,7 @@ def note(frame: Frame, path: str, site: CallSite) -> None:
         return  # a name that happens to hold None here: the caller may give another
     if frame.analysis.muted:
         return
-    if path in api.ALWAYS_WEIGHTS and _published_by_pytorch(frame, site.arguments[0].value):
+    if path in api.ALWAYS_WEIGHTS and _is_published(frame, site.arguments[0].value):
         return
     if given is None and forwarding.note_load(frame, site):
         return
@@ -44,7 +45,7 @@ def note(frame: Frame, path: str, site: CallSite) -> None:
         _in_a_test(frame)
         or _is_sharded(frame)
         or use.saved_here
-        or not (path in api.ALWAYS_WEIGHTS or use.is_checkpoint())
+        or not (path in api.ALWAYS_WEIGHTS or (use.is_checkpoint() and not use.published))
     ):
         return
     event = CheckpointLoad(
@@ -71,16 +72,15 @@ def _is_none(node: cst.BaseExpression) -> bool:
     return isinstance(node, cst.Name) and node.value == "None"
 
 
-def _published_by_pytorch(frame: Frame, value: Value) -> bool:
-    """Whether the weights come from PyTorch's own server, as far as the file names any."""
+def _is_published(frame: Frame, value: Value) -> bool:
+    """Whether the weights are files that somebody put on the web, as far as the file names any: known to load without a GPU or not,
+    but not by what is in the program."""
     if isinstance(value, Literal):
-        return str(value.value).startswith(api.SAVED_ON_HOST)
-    named = [
-        str(node.raw_value)
+        return api.WEIGHTS_URL.match(str(value.value)) is not None
+    return any(
+        isinstance(node, cst.SimpleString) and api.WEIGHTS_URL.match(str(node.raw_value))
         for node in walk(frame.analysis.module)
-        if isinstance(node, cst.SimpleString) and api.WEIGHTS_URL.match(str(node.raw_value))
-    ]
-    return bool(named) and all(url.startswith(api.SAVED_ON_HOST) for url in named)
+    )
 
 
 def _in_a_test(frame: Frame) -> bool:
@@ -119,6 +119,8 @@ class _Use:
     into_state_dict: bool = False
     as_module: bool = False
     saved_here: bool = False
+    published: bool = False
+    """Whether the file comes from the web, or is what others have trained: where it was saved is not in the program."""
     in_dataset: bool = False
 
     def is_checkpoint(self) -> bool:
@@ -145,7 +147,16 @@ def _use(frame: Frame, site: CallSite) -> _Use:
     path = site.arguments[0].node.value
     path_text = frame.analysis.text(path)
     targets = _read_scope(frame, scope, site.node, path_text, use)
-    use.names = [*targets, *_words(path)]
+    words = _words(path)
+    use.names = [*targets, *words]
+    tested = [atom.text for fact in frame.env.path for atom in atoms(fact)]
+    function = "" if frame.function is None else frame.function.name
+    use.published = (
+        use.published
+        or any(api.OF_OTHERS.search(word) for word in (*words, *tested, function))
+        or _has_address(frame, words)
+    )
+    use.saved_here = use.saved_here or any(api.RANK.search(word) for word in words)
     if frame.function is not None:
         use.names.append(frame.function.name)
         owner = frame.function.owner
@@ -154,6 +165,17 @@ def _use(frame: Frame, site: CallSite) -> _Use:
             owner is not None and ("Data" in owner.name or owner.find("__getitem__") is not None)
         )
     return use
+
+
+def _has_address(frame: Frame, words: Sequence[str]) -> bool:
+    """Whether the file named is what an address in the program ends with."""
+    files = tuple(f"/{word.rpartition('/')[2]}" for word in words if "." in word)
+    return bool(files) and any(
+        isinstance(node, cst.SimpleString)
+        and api.WEIGHTS_URL.match(str(node.raw_value))
+        and str(node.raw_value).endswith(files)
+        for node in walk(frame.analysis.module)
+    )
 
 
 def _saved_by_class(frame: Frame, path: str) -> bool:
@@ -184,6 +206,16 @@ def _name_of(call: cst.Call) -> str:
             return name
         case _:
             return ""
+
+
+def _fetches(frame: Frame, call: cst.Call) -> bool:
+    """Whether a call brings a file from the web."""
+    name = _name_of(call)
+    if api.FETCHES.search(name) is not None:
+        return True
+    return "download" in name and any(
+        api.ADDRESS.search(frame.analysis.text(argument)) is not None for argument in call.args
+    )
 
 
 def _words(path: cst.BaseExpression) -> list[str]:
@@ -218,6 +250,10 @@ def _read_scope(
             case cst.For() | cst.While() if not met and not apart and _trains(node):
                 # the call may stand in the loop itself
                 use.saved_here = use.saved_here or all(part is not call for part in walk(node))
+            case cst.Assign(targets=[cst.AssignTarget(target=target)], value=cst.Call() as fetch) if (
+                not met and frame.analysis.text(target) == path and _fetches(frame, fetch)
+            ):
+                use.published = True
             case cst.Assign(value=value) if any(part is call for part in walk(value)):
                 if _takes_whole(value, call):
                     targets += _bound([target.target for target in node.targets])
@@ -230,6 +266,8 @@ def _read_scope(
                     use.saved_here = use.saved_here or any(
                         frame.analysis.text(argument.value) == path for argument in arguments
                     )
+                if not met and any(frame.analysis.text(argument.value) == path for argument in arguments):
+                    use.published = use.published or _fetches(frame, node)
                 if api.TAKES_WEIGHTS.search(name) and any(
                     part is call for argument in arguments for part in walk(argument.value)
                 ):

@@ -9,7 +9,7 @@ from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.conditions import Key
 from torchdev_lint.flow.environment import Environment
 from torchdev_lint.flow.frame import MAX_CALL_DEPTH, Frame
-from torchdev_lint.flow.lattice import Origin, Symbol, leaves
+from torchdev_lint.flow.lattice import Cpu, Origin, Symbol, leaves
 from torchdev_lint.flow.objects import escape
 from torchdev_lint.flow.values import (
     UNKNOWN,
@@ -153,8 +153,13 @@ def _was_moved(frame: Frame, value: Value) -> bool:
         case Tensor(device=device):
             origins = [leaf.origin for leaf in leaves(device)]
             return all(origin is not None and origin.root().what == "moved" for origin in origins)
+        case Many(element):
+            return _was_moved(frame, element)
+        case Items(items):
+            return all(_was_moved(frame, item) for item in items)
         case Object():
-            return frame.state(value).moved
+            state = frame.state(value)
+            return state.moved and not isinstance(state.device, Cpu)
         case _:
             return False
 

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 class Imports(Protocol):
     """Who knows the other files of the project."""
 
+    def in_package(self) -> bool:
+        """Whether the checked file belongs to a package, as far as is known: to more than the program beside it."""
+
     def imported(self, frame: Frame, base: str, name: str) -> Value:
         """What `from base import name` binds (`import base` when `name` is empty)."""
 
@@ -44,6 +47,10 @@ class Imports(Protocol):
 
 class NoImports:
     """A file on its own: every imported name is known by its path only."""
+
+    def in_package(self) -> bool:
+        """Nothing is known of what is beside it."""
+        return True
 
     def imported(self, frame: Frame, base: str, name: str) -> Value:
         """The name's path."""

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
 from torchdev_lint.flow import device_values, lost_index, truths
+from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.conditions import Atom, Constant, Formula, atoms, disjunction, negate, truth
 from torchdev_lint.flow.events import DeviceLiteral
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import Accelerator, Choice, Symbol
+from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.values import (
     UNKNOWN,
     DeviceType,
@@ -25,6 +27,7 @@ from torchdev_lint.flow.values import (
     Value,
 )
 from torchdev_lint.torch_api import devices as api
+from torchdev_lint.torch_api.libraries import ACCELERATOR_ONLY
 
 _FLAG = re.compile(r"(?i)cuda|gpu|device|accelerator")
 _GUARD_DECORATOR = re.compile(r"(?i)cuda|gpu|accelerator|skip_?if|skip_?unless|require")
@@ -180,7 +183,7 @@ def visible_devices(frame: Frame) -> int | None:
 
 def is_guarded(frame: Frame, kind: str, index: int) -> bool:
     """Whether a machine without this very device never gets here (or gets an exception that is handled)."""
-    if frame.analysis.skipped:
+    if frame.analysis.skipped or (index == 0 and _needs_accelerator(frame.analysis)):
         return True
     current: Frame | None = frame
     while current is not None:
@@ -193,6 +196,31 @@ def is_guarded(frame: Frame, kind: str, index: int) -> bool:
                 return True
         current = current.caller
     return guards(frame.env.path, kind, index)
+
+
+def _needs_accelerator(analysis: Analysis) -> bool:
+    """Whether the file imports, unconditionally, what only runs on accelerators: a machine without one is not meant to get here."""
+    known = analysis.notes.get("needs accelerator")
+    if known is None:
+        known = any(
+            ACCELERATOR_ONLY.match(name)
+            for line in analysis.module.body
+            if isinstance(line, cst.SimpleStatementLine)
+            for statement in line.body
+            for name in _modules_imported(statement)
+        )
+        analysis.notes["needs accelerator"] = known
+    return bool(known)
+
+
+def _modules_imported(statement: cst.BaseSmallStatement) -> Iterator[str]:
+    match statement:
+        case cst.Import(names=names):
+            yield from (alias.evaluated_name for alias in names)
+        case cst.ImportFrom(module=module, relative=()) if module is not None:
+            yield dotted(module) or ""
+        case _:
+            pass
 
 
 def guards(path: Sequence[Formula], kind: str, index: int) -> bool:

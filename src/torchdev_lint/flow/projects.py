@@ -7,6 +7,7 @@ function to be followed, a class, a constant. What is not part of the project st
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -93,6 +94,10 @@ class Project:
         analysis.source.frame = frame
         analysis.allow_elsewhere(BUDGET + BUDGET_PER_LINE * self.lines)
         frame.env.imported = self.heap
+
+    def in_package(self) -> bool:
+        """Whether there is an `__init__.py` beside the file."""
+        return self.sources.exists(os.path.join(os.path.dirname(self.path), "__init__.py"))
 
     # -- what import statements bind
 

@@ -17,7 +17,17 @@ from torchdev_lint.flow import (
     truths,
 )
 from torchdev_lint.flow.classes import ClassModel, decorator_names
-from torchdev_lint.flow.conditions import FALSE, TRUE, Atom, Formula, conjunction, negate
+from torchdev_lint.flow.conditions import (
+    FALSE,
+    TRUE,
+    Atom,
+    Constant,
+    Formula,
+    conjunction,
+    known,
+    negate,
+    truth,
+)
 from torchdev_lint.flow.decorators import decorated
 from torchdev_lint.flow.device_values import as_device
 from torchdev_lint.flow.environment import Environment, merge, merge_all
@@ -159,6 +169,8 @@ def visit_If(frame: Frame, node: cst.If) -> None:
         test: Formula = FALSE if frame.source.foreign else TRUE
     else:
         test = truths.condition(frame, node.test)
+        settled = truth(test, known(frame.env.path).assignment)
+        test = test if settled is None else Constant(settled)
     flows: list[Environment | None] = []
     start = frame.env
     if test != FALSE:

@@ -21,11 +21,22 @@ LOADERS = {
 ALWAYS_WEIGHTS = frozenset(LOADERS) - {"torch.load", "torch.serialization.load"}
 """Of those, the ones that load nothing but the weights of a model."""
 
-SAVED_ON_HOST = ("https://download.pytorch.org/", "http://download.pytorch.org/")
-"""Where PyTorch and torchvision publish weights: all of them saved from the CPU."""
-
 WEIGHTS_URL = re.compile(r"https?://\S+\.(?:pth?|bin|ckpt|tar|zip|model)(?:\W|\Z)")
 """Addresses of files of weights."""
+
+FETCHES = re.compile(
+    r"(?i)cached_path|urlretrieve|hf_hub|gdown|from_hub|from_url|download_url|snapshot_download|wget"
+)
+"""Functions that bring a file from the web, or say where it was put."""
+
+ADDRESS = re.compile(r"(?i)https?:|url|repo")
+"""What is given to a function that downloads from the web."""
+
+OF_OTHERS = re.compile(r"(?i)pre_?train")
+"""Names of files of weights that were trained elsewhere, by others as a rule."""
+
+RANK = re.compile(r"(?i)(?:^|_)rank(?:_|$)")
+"""Names of files of which every process has its own: the process that loads one has saved it, where it runs."""
 
 SHARDED = re.compile(r"(?m)^\s*(?:from|import) torch\.distributed\.(?:_?fsdp|checkpoint)\b")
 """What only the code of sharded training imports."""

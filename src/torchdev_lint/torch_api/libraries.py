@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 RETURN_TENSORS = "return_tensors"
 """Hugging Face tokenizers and processors called with `return_tensors="pt"` give CPU tensors
 (https://huggingface.co/docs/transformers/main_classes/tokenizer)."""
@@ -48,3 +50,20 @@ NOT_DEVICE_USES = frozenset(
     "setdefault debug info warning warn error exception critical log print fail skip".split()
 )
 """Functions and methods for which a device string is mere text."""
+
+ASKS_ACCELERATOR = frozenset(
+    "memory_allocated max_memory_allocated memory_reserved max_memory_reserved memory_stats memory_summary mem_get_info "
+    "reset_peak_memory_stats reset_max_memory_allocated get_device_properties get_device_name get_device_capability "
+    "synchronize utilization".split()
+)
+"""Functions of `torch.cuda` and its like that tell something of a device: the device they are given is text, no other would do."""
+
+ACCELERATOR_ONLY = re.compile(
+    r"(?:triton|flash_attn|cutlass|cupy\w*|cuda|pycuda|numba\.cuda|tensorrt|tensorrt_llm|torch_tensorrt|exllama(?:v\d)?|mamba_ssm|"
+    r"causal_conv1d|\w+_cuda)(?:\.|\Z)"
+)
+"""Libraries of compiled kernels, by the dotted name of a module: a program that imports one runs on an accelerator or not at all."""
+
+SET_DEFAULT_DEVICE = frozenset({"pyro"})
+"""Libraries whose programs set the default device (`torch.set_default_device`, `torch.set_default_tensor_type`) to run on an
+accelerator: Pyro's examples and tests all do (https://github.com/pyro-ppl/pyro/blob/dev/examples/hmm.py)."""

@@ -406,6 +406,219 @@ model(data.x)
                 model(torch.zeros(3))
         """,
     ),
+    "a program of compiled kernels runs where they run": (
+        """
+        from exllamav2 import ExLlamaV2
+        def weights(model):
+            return model.weights.to("cuda:0")
+        """,
+        """
+        from transformers import AutoModel
+        def weights(model):
+            return model.weights.to("cuda:0")
+        """,
+    ),
+    "kernels that the program can do without are another matter": (
+        """
+        import triton
+        def scores(x: torch.Tensor):
+            return x.to("cuda:0")
+        """,
+        """
+        try:
+            import triton
+        except ImportError:
+            triton = None
+        def scores(x: torch.Tensor):
+            return x.to("cuda:0")
+        """,
+    ),
+    "a device that is only asked about": (
+        """
+        def usage():
+            return torch.cuda.max_memory_allocated("cuda:0")
+        """,
+        """
+        def usage():
+            return torch.zeros(3, device="cuda:0")
+        """,
+    ),
+    "weights that somebody put on the web": (
+        """
+        from torch.hub import load_state_dict_from_url
+        URLS = {"net-a": "https://example.org/net-a-5a0c40be.pth"}
+        def net_a(model):
+            model.load_state_dict(load_state_dict_from_url(URLS["net-a"]))
+        """,
+        """
+        from torch.hub import load_state_dict_from_url
+        def load_net(model, url):
+            model.load_state_dict(load_state_dict_from_url(url))
+        """,
+    ),
+    "a file that was downloaded": (
+        """
+        from library import hf_hub_download
+        def convert(model):
+            path = hf_hub_download(repo_id="org/net", filename="pytorch_model.bin")
+            model.load_state_dict(torch.load(path))
+        """,
+        """
+        from library import newest
+        def convert(model):
+            path = newest(folder="org/net", filename="pytorch_model.bin")
+            model.load_state_dict(torch.load(path))
+        """,
+    ),
+    "a file that is downloaded by its address": (
+        """
+        from library import download
+        download(url="https://example.org/models/net.pth")
+        model = nn.Linear(2, 2)
+        model.load_state_dict(torch.load("net.pth"))
+        """,
+        """
+        from library import download
+        download(url="https://example.org/models/data.pth")
+        model = nn.Linear(2, 2)
+        model.load_state_dict(torch.load("net.pth"))
+        """,
+    ),
+    "what others have trained": (
+        """
+        def build(config, model):
+            model.load_state_dict(torch.load(config.pretrained_weights))
+        """,
+        """
+        def build(config, model):
+            model.load_state_dict(torch.load(config.resumed_weights))
+        """,
+    ),
+    "every process loads what it saved itself": (
+        """
+        def load(model, folder, rank):
+            model.load_state_dict(torch.load(f"{folder}/model_{rank}.pt"))
+        """,
+        """
+        def load(model, folder, step):
+            model.load_state_dict(torch.load(f"{folder}/model_{step}.pt"))
+        """,
+    ),
+    "a library whose programs set the default device": (
+        """
+        from pyro.distributions import constraints
+        def diagonal(v: torch.Tensor):
+            return v.unsqueeze(-1) * torch.eye(v.shape[-1])
+        """,
+        """
+        from distributions import constraints
+        def diagonal(v: torch.Tensor):
+            return v.unsqueeze(-1) * torch.eye(v.shape[-1])
+        """,
+    ),
+    "a helper is given a list of what was brought to the CPU": (
+        """
+        def _projection(matrices: list[torch.Tensor]):
+            return torch.cat(matrices) @ torch.eye(3)
+        def project(weights):
+            return _projection([weight.detach().cpu() for weight in weights])
+        """,
+        """
+        def _projection(matrices: list[torch.Tensor]):
+            return torch.cat(matrices) @ torch.eye(3)
+        def project(weights):
+            return _projection([weight.detach() for weight in weights])
+        """,
+    ),
+    "a flag that is handed on is still the same flag": (
+        """
+        class Core:
+            def __init__(self, lengths, use_gpu=True):
+                self.lengths, self.use_gpu = lengths, use_gpu
+            def padded(self):
+                if self.use_gpu:
+                    return mask_of(self.lengths.cuda(), self.use_gpu)
+                return mask_of(self.lengths, self.use_gpu)
+        def mask_of(lengths, use_gpu=True):
+            if use_gpu:
+                return torch.arange(9).cuda() <= lengths.cuda()
+            else:
+                return torch.arange(9) <= lengths
+        """,
+        """
+        class Core:
+            def __init__(self, lengths, use_gpu=True):
+                self.lengths, self.use_gpu = lengths, use_gpu
+            def padded(self):
+                if self.use_gpu:
+                    return mask_of(self.lengths.cuda(), self.use_gpu)
+                return mask_of(self.lengths, self.use_gpu)
+        def mask_of(lengths, use_gpu=True):
+            if not use_gpu:
+                return torch.arange(9).cuda() <= lengths.cuda()
+            else:
+                return torch.arange(9) <= lengths
+        """,
+    ),
+    "taken to the CPU by default, which no call does": (
+        """
+        class Spikes:
+            def __init__(self, count):
+                self.count = count
+                self.times = self.Many.apply if count else self.First.apply
+            def __call__(self, record: torch.Tensor):
+                if self.count:
+                    return self.times(record, self.count, record.device)
+                return self.times(record, record.device)
+            class Many(torch.autograd.Function):
+                @staticmethod
+                def forward(ctx, record, count, device="cpu"):
+                    return record.transpose(0, -1) * torch.arange(0, record.size(0)).to(device)
+            class First(torch.autograd.Function):
+                @staticmethod
+                def forward(ctx, record, device="cpu"):
+                    return record
+        """,
+        """
+        class Spikes:
+            def __init__(self, count):
+                self.count = count
+                self.times = self.Many.apply if count else self.First.apply
+            def __call__(self, record: torch.Tensor):
+                if self.count:
+                    return self.times(record, self.count, record.device)
+                return self.times(record, record.device)
+            class Many(torch.autograd.Function):
+                @staticmethod
+                def forward(ctx, record, count, device="cpu"):
+                    return record.transpose(0, -1) * torch.arange(0, record.size(0)).cpu()
+            class First(torch.autograd.Function):
+                @staticmethod
+                def forward(ctx, record, device="cpu"):
+                    return record
+        """,
+    ),
+    "a function that is only given a model on the CPU": (
+        """
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        model = nn.LSTM(3, 3).to(device)
+        def sample(model, start):
+            given = torch.tensor([[1.0, 2.0, 3.0]])
+            model.eval()
+            return model(given)
+        model.to("cpu")
+        print(sample(model, "The"))
+        """,
+        """
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        model = nn.LSTM(3, 3).to(device)
+        def sample(model, start):
+            given = torch.tensor([[1.0, 2.0, 3.0]])
+            model.eval()
+            return model(given)
+        print(sample(model, "The"))
+        """,
+    ),
 }
 
 
