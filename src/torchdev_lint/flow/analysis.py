@@ -17,9 +17,9 @@ from torchdev_lint.flow.lattice import Cpu, Device, Origin
 from torchdev_lint.flow.placement_events import CheckpointLoad, DeviceNotForwarded
 from torchdev_lint.flow.values import (
     Function,
-    Object,
     Items,
     Many,
+    Object,
     Tensor,
     Value,
 )

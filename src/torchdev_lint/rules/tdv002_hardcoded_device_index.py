@@ -26,10 +26,10 @@ else the availability idiom, which needs `torch` to be imported.
 A literal is not reported where a machine without the device never gets to it: under `torch.cuda.is_available()` (for an index
 above 0, under a test of `device_count()`), under a flag that asks for the accelerator, in a `try` that handles the
 failure, in a function that a decorator, a mark of the module or what runs before the test skips, or in one that is only called in
-such places. Index 0 is not reported in a file that imports libraries of compiled kernels (Triton, flash-attn, CUTLASS, ...) without a
-`try`: it runs on an accelerator or not at all. Comparisons, dictionary keys, messages, `choices=`, members of an enumeration, words of a command line and
-documentation strings are text, not uses. `device=0` is only read as an index in
-calls of PyTorch's own functions and methods.
+such places. Index 0 is not reported in a file that imports libraries of compiled kernels (Triton, flash-attn, CUTLASS, ...) without
+a `try`: it runs on an accelerator or not at all. Comparisons, dictionary keys, messages, `choices=`, members of an enumeration,
+words of a command line and documentation strings are text, not uses. `device=0` is only read as an index in calls of PyTorch's
+own functions and methods.
 """
 
 from __future__ import annotations
