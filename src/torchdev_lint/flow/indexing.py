@@ -11,7 +11,9 @@ from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import Cpu
 from torchdev_lint.flow.operands import Operand
 from torchdev_lint.flow.operator_calls import is_index
+from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import (
+    Literal,
     Many,
     Tensor,
     Value,
@@ -30,11 +32,54 @@ def index(frame: Frame, node: cst.CSTNode, tensor: Tensor, keys: list[Value]) ->
     keeps = isinstance(node, cst.Subscript) and any(
         _keeps_a_dimension(element.slice) for element in node.slice
     )
+    # a key takes away one dimension, but for masks of several, which leave one, and for tuples
+    single = len(keys) > 1 or (isinstance(node, cst.Subscript) and _is_single_key(frame, node.slice[0], keys))
+    left = max(0, tensor.dims - len(keys)) if single else 0
     return Tensor(
         tensor.device,
-        scalar=False if keeps or any(_keeps_dimensions(key) for key in keys) else None,
+        scalar=False if keeps or left or any(_keeps_dimensions(key) for key in keys) else None,
         guess=tensor.guess,
+        dims=0 if any(isinstance(key, Tensor) for key in keys) else left,
     )
+
+
+def _is_single_key(frame: Frame, part: cst.SubscriptElement, keys: list[Value]) -> bool:
+    """Whether a key is certainly no tuple: a number, a tensor, what a loop counts with."""
+    if not keys or isinstance(keys[0], Tensor) or not isinstance(part.slice, cst.Index):
+        return bool(keys)
+    if isinstance(keys[0], Literal):
+        return isinstance(keys[0].value, int)
+    match part.slice.value:
+        case cst.Name(value=name) | cst.BinaryOperation(left=cst.Name(value=name), right=cst.Integer()):
+            return name in _counters(frame)
+        case _:
+            return False
+
+
+def _counters(frame: Frame) -> frozenset[str]:
+    """The names that loops of the function count with."""
+    scope: cst.CSTNode = frame.analysis.module if frame.function is None else frame.function.node
+    key = ("counters", id(scope))
+    if key not in frame.analysis.notes:
+        names: set[str] = set()
+        for part in walk(scope):
+            match part:
+                case (
+                    cst.For(target=target, iter=cst.Call(func=cst.Name(value="range" | "trange")))
+                    | cst.CompFor(target=target, iter=cst.Call(func=cst.Name(value="range" | "trange")))
+                ):
+                    names |= {target.value} if isinstance(target, cst.Name) else set()
+                case (
+                    cst.For(target=cst.Tuple() as pair, iter=cst.Call(func=cst.Name(value="enumerate")))
+                    | cst.CompFor(target=cst.Tuple() as pair, iter=cst.Call(func=cst.Name(value="enumerate")))
+                ):
+                    first = pair.elements[0].value
+                    names |= {first.value} if isinstance(first, cst.Name) else set()
+                case _:
+                    pass
+        frame.analysis.notes[key] = frozenset(names)
+    found: frozenset[str] = frame.analysis.notes[key]
+    return found
 
 
 def _keeps_dimensions(key: Value) -> bool:

@@ -86,7 +86,13 @@ def combine(
         known = [entry[0] for entry in strict if not _unknown(entry[0])]
         certainly_not = any(entry[1] is False for entry in found)
         whole = scalar if not certainly_not else False
-        return Tensor(known[0] if known else strict[0][0], scalar=whole, guess=guess)
+        dims = [given.value.dims for given in operands if isinstance(given.value, Tensor)]
+        # the operators broadcast: the result has the dimensions of the one that has most
+        broadcasts = isinstance(node, (cst.BinaryOperation, cst.Comparison)) and not (
+            isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.MatrixMultiply)
+        )
+        most = max(dims, default=0) if broadcasts else 0
+        return Tensor(known[0] if known else strict[0][0], scalar=whole, guess=guess, dims=most)
     if len(operands) > len(found) or any(entry[0] != found[0][0] for entry in found):
         return Tensor(_device_of_scalars(found, len(operands)), scalar=scalar)
     return Tensor(found[0][0], scalar=scalar)

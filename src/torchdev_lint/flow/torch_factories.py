@@ -67,7 +67,8 @@ def factory(frame: Frame, path: str, site: CallSite) -> Value:
         forwarding.note_factory(frame, site)
     generators.check(frame, site, device)
     scalar = _scalar_ness(path, first, site)
-    return Tensor(device_values.made_on(frame, device, site.node, following=following), scalar=scalar)
+    made = device_values.made_on(frame, device, site.node, following=following)
+    return Tensor(made, scalar=scalar, dims=0 if scalar else dimensions(path, site))
 
 
 def _may_be_tensor(frame: Frame, value: Value) -> bool:
@@ -108,6 +109,29 @@ def _scalar_ness(path: str, first: Argument | None, site: CallSite) -> bool | No
         return False if isinstance(first.value, (Items, Many, Entries)) else None
     shape = site.get(0, "size")
     return bool(shape is not None and shape.value == Items(()))
+
+
+_OF_SIZES = frozenset(("torch.zeros", "torch.ones", "torch.rand", "torch.randn", "torch.empty"))
+
+
+def dimensions(path: str, site: CallSite) -> int:
+    """How many dimensions a new tensor has at least, by the sizes or the lists that are written out."""
+    given = site.positional()
+    if path in factories.TAKES_DATA:
+        data, count = given[0].node.value if given else None, 0
+        while isinstance(data, cst.List) and data.elements:
+            data, count = data.elements[0].value, count + 1
+        return count
+    if path == "torch.eye":
+        return 2
+    shape = site.keyword("size")
+    if shape is None and path in ("torch.full", "torch.randint"):
+        shape = next((one for one in given if isinstance(one.value, Items)), None)
+    elif shape is None and path in _OF_SIZES:
+        if len(given) > 1:
+            return 0 if site.has_star() else len(given)
+        shape = given[0] if given else None
+    return len(shape.value.items) if shape is not None and isinstance(shape.value, Items) else 0
 
 
 def _is_number(argument: Argument) -> bool:

@@ -52,6 +52,7 @@ class Tensor:
     mapping of tensors that moves in place (a tokenizer's BatchEncoding). `batch`: a tensor or a container of tensors, it
     is not known which (what a loader yields). `guess`: what code that cannot be read gave out, or a part of it: if it is a
     tensor at all, it is there. `element`: one of the parts that a loop over a tensor gives, a number if that has one dimension.
+    `dims`: it has at least so many dimensions, as far as the sizes that it was made with tell.
     """
 
     device: Device
@@ -61,6 +62,7 @@ class Tensor:
     batch: bool = False
     guess: bool = False
     element: bool = field(default=False, compare=False)
+    dims: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,6 +341,7 @@ def join(guard: Formula | None, then: Value, otherwise: Value) -> Value:
                 mapping=then.mapping and otherwise.mapping,
                 batch=then.batch or otherwise.batch,
                 guess=then.guess or otherwise.guess,
+                dims=min(then.dims, otherwise.dims),
             )
         case DeviceValue(), DeviceValue():
             return DeviceValue(
@@ -471,6 +474,8 @@ def element_of(value: Value) -> Value:
             return join_all(list(items))
         case Many(element):
             return element
+        case Tensor(device=device, mapping=False, dims=dims) if dims > 1:
+            return Tensor(device, dims=dims - 1)
         case Tensor(device=device, mapping=False, batch=batch, guess=guess):
             return Tensor(device, scalar=None, batch=batch, guess=guess, element=True)
         case Either(guard, then, otherwise):

@@ -66,6 +66,26 @@ PAIRS: dict[str, tuple[str, str]] = {
         'torch.save(there, "x.pt")\nx = torch.load("x.pt", lambda storage, location: storage) + here',
         'torch.save(there, "x.pt")\nx = torch.load("x.pt", lambda storage, location: storage) + there',
     ),
+    "an element of what has two dimensions": (
+        "t = torch.randn(5)\nfor i in range(5):\n    x = there + t[i]",
+        "t = torch.randn(5, 3)\nfor i in range(5):\n    x = there + t[i]",
+    ),
+    "an element of what has two dimensions, by a key that may be a tuple": (
+        "t = torch.randn(5, 3)\nfor i in [(0, 1), (1, 1)]:\n    x = there + t[i]",
+        "t = torch.randn(5, 3)\nfor i in (0, 1):\n    x = there + t[i]",
+    ),
+    "rows of what has two dimensions": (
+        "for row in torch.randn(3):\n    x = there + row",
+        "for row in torch.randn((3, 3)):\n    x = there + row",
+    ),
+    "an element of a nested list": (
+        "t = torch.tensor([[1.0, 2.0, 3.0]])\nx = there + t[0][1] + t[0, 1] + t.sum(0)[1]",
+        "t = torch.tensor([[1.0, 2.0, 3.0]])\nx = there + t[0]",
+    ),
+    "an element of a sum": (
+        "t = torch.eye(3).diag() + 1\nx = there + t[0] + (torch.eye(3) @ torch.rand(3))[0]",
+        "t = torch.eye(3) + 1\nx = there + t[-1]",
+    ),
 }
 
 DEFAULT = Config(off_by_default=frozenset(("TDV101", "TDV102")))
