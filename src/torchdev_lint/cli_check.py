@@ -15,6 +15,7 @@ from torchdev_lint.engine.caches import Caches
 from torchdev_lint.engine.file_check import NO_FIXES, Choice, Choices, check_bytes
 from torchdev_lint.engine.run import RunResult, Workers, run
 from torchdev_lint.engine.sources import DiskSources
+from torchdev_lint.engine.workers import collect_rarely
 from torchdev_lint.report import diff, summary
 from torchdev_lint.report.style import write
 from torchdev_lint.source.discovery import discover
@@ -25,6 +26,7 @@ CLEAN, FINDINGS, FAILURE = 0, 1, 2
 def check(options: Options) -> int:
     """Check what `options` name, print, and return the exit code."""
     prepare_output(options)
+    collect_rarely()
     if options.reads_stdin:
         return _check_stdin(options)
     only = _choice(options)

@@ -201,12 +201,20 @@ class _Pool(Generic[J, R]):
         self.workers.clear()
 
 
+def collect_rarely() -> None:
+    """For a process of our own: look for garbage less often, as what a check makes lives until its end."""
+    import gc
+
+    gc.set_threshold(100_000, 20, 50)
+
+
 def _work(connection: Connection, inherited: Connection | None, answer: Callable[[J], R]) -> None:
     """What a process does: answer until there are no more jobs."""
     import gc
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Whoever started us is told, and ends us.
+    collect_rarely()
     if inherited is not None:
         inherited.close()
         gc.freeze()  # What was there before is shared with the parent, and stays.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import libcst as cst
 
@@ -11,7 +10,6 @@ from torchdev_lint.flow import (
     builtin_functions,
     command_lines,
     containers,
-    cures,
     current_device,
     device_objects,
     distributions,
@@ -35,6 +33,7 @@ from torchdev_lint.flow.classes import ClassModel, instantiate
 from torchdev_lint.flow.conditions import negate
 from torchdev_lint.flow.frame import Frame, expression
 from torchdev_lint.flow.functions import call, not_followed
+from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Anywhere, Cpu, Device, Origin, leaves
 from torchdev_lint.flow.model_calls import check_inputs_together
 from torchdev_lint.flow.objects import (
@@ -203,7 +202,7 @@ def _call_object(frame: Frame, thing: Object, site: CallSite) -> Value:
     if "forward" in state.attributes and state.kind == "module":
         return call_value(frame, state.attributes["forward"], site)
     if state.model is not None:
-        check_late(frame, thing, site.node, cures.target_expression(frame, state.device))
+        check_late(frame, thing, site.node)
         for name in ("__call__", "forward"):
             method = state.model.find(name)
             if method is not None:

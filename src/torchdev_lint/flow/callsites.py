@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import libcst as cst
 
+from torchdev_lint.flow.immutable import dataclass
 from torchdev_lint.flow.values import Entries, Items, Literal, Value
 
 

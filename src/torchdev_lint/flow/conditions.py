@@ -7,8 +7,10 @@ for under assignments of the atoms that a run could have.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
+
+from torchdev_lint.flow.immutable import dataclass
 
 Key: TypeAlias = tuple[Any, ...]
 """The identity of a value that is not known: a parameter, an attribute of another, the result of one call."""

@@ -5,8 +5,6 @@ A conflict is met where PyTorch would raise; it is reported where the fault lies
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import libcst as cst
 
 from torchdev_lint.flow import registration
@@ -21,6 +19,7 @@ from torchdev_lint.flow.attribution import (
 from torchdev_lint.flow.cures import Callee, made_by, target_expression
 from torchdev_lint.flow.events import MixedOperation
 from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import (
     Conflict,
     Cpu,

@@ -6,12 +6,11 @@ identity under which the heap keeps what it has become (`environment.refreshed` 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import libcst as cst
 
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.iteration import iterate
 from torchdev_lint.flow.patterns import change
 from torchdev_lint.flow.values import (

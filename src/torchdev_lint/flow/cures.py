@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import libcst as cst
 
 from torchdev_lint.flow import device_values
 from torchdev_lint.flow.events import Made
 from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.immutable import dataclass
 from torchdev_lint.flow.lattice import (
     Conflict,
     Device,

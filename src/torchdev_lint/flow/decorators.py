@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import libcst as cst
 
 from torchdev_lint.flow.calls import call_value
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.values import Class, Function, Object, Partial, Value
 from torchdev_lint.torch_api.libraries import SIGNATURE_KEEPING_DECORATORS
 

@@ -6,10 +6,9 @@ on the default device (torch/distributions/utils.py, `broadcast_all`).
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Cpu, Device, Origin, leaves, with_origin
 from torchdev_lint.flow.operands import Given
 from torchdev_lint.flow.operations import combine

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from operator import is_
 
 from torchdev_lint.flow.conditions import Formula, Key, extended, known
+from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import CPU, Device, Symbol, UnknownDevice, choose
 from torchdev_lint.flow.values import Entries, Items, Many, Object, State, Value, join
 
 
 def default_state(thing: Object) -> State:
     """What is assumed of a thing that nothing has been seen to happen to: it is where it is."""
-    return State(
-        "unknown", Symbol(("device", thing.key), f"{thing.text}.device" if thing.text else "", assumed=True)
-    )
+    if thing.at_rest is None:
+        where = Symbol(("device", thing.key), f"{thing.text}.device" if thing.text else "", assumed=True)
+        object.__setattr__(thing, "at_rest", State("unknown", where))
+    assert thing.at_rest is not None
+    return thing.at_rest
 
 
 @dataclass(slots=True)
@@ -44,7 +47,8 @@ class Environment:
 
     def state(self, thing: Object) -> State:
         """What is known of an object."""
-        return self.found(thing.key) or default_state(thing)
+        key = thing.key
+        return self.heap.get(key) or self.imported.get(key) or thing.at_rest or default_state(thing)
 
     def found(self, key: Key) -> State | None:
         """What was seen of an object, if anything was."""

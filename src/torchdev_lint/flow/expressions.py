@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import replace
 
 import libcst as cst
 
@@ -21,6 +20,7 @@ from torchdev_lint.flow import (
 from torchdev_lint.flow.conditions import FALSE, TRUE, Constant, Formula, conjunction, disjunction, negate
 from torchdev_lint.flow.frame import Frame, expression
 from torchdev_lint.flow.functions import evaluate_defaults
+from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.iteration import counts_only, indexes_with, is_exact, iterate, rounds
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, choose
 from torchdev_lint.flow.objects import as_tuple, get_attribute

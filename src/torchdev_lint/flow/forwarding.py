@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 import libcst as cst
 
@@ -16,6 +15,7 @@ from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.events import Event, MixedOperation, ModelCall
 from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import Cpu
 from torchdev_lint.flow.placement_events import DeviceNotForwarded
 from torchdev_lint.flow.trees import walk

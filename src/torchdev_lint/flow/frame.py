@@ -16,7 +16,14 @@ import libcst as cst
 
 from torchdev_lint.flow.analysis import Analysis, Quietly, Source
 from torchdev_lint.flow.conditions import Formula
-from torchdev_lint.flow.environment import Environment, distinguishing, merge, merge_all, refreshed
+from torchdev_lint.flow.environment import (
+    Environment,
+    default_state,
+    distinguishing,
+    merge,
+    merge_all,
+    refreshed,
+)
 from torchdev_lint.flow.lattice import Device, Origin
 from torchdev_lint.flow.values import (
     NONE,
@@ -280,7 +287,8 @@ class Frame:
 
     def state(self, thing: Object) -> State:
         """What is known of an object here."""
-        return self.env.state(thing)
+        env, key = self.env, thing.key
+        return env.heap.get(key) or env.imported.get(key) or thing.at_rest or default_state(thing)
 
     def set_state(self, thing: Object, state: State) -> None:
         """Record what is known of an object from here on."""

@@ -6,10 +6,9 @@ the devices before anything is computed; a 0-dim seed is taken over (torch/csrc/
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.operands import Given, given_by
 from torchdev_lint.flow.operations import combine
 from torchdev_lint.flow.tensor_values import taken_for_tensor

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 import libcst as cst
 
@@ -33,6 +32,7 @@ from torchdev_lint.flow.functions import (
     parameter_key,
     run_body,
 )
+from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.imports import NoImports
 from torchdev_lint.flow.lattice import CPU, UNKNOWN_DEVICE, Symbol
 from torchdev_lint.flow.library_calls import hand_over_batches

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from enum import IntEnum
 from typing import Any, TypeAlias
 
@@ -20,6 +20,7 @@ from torchdev_lint.flow.conditions import (
     atoms,
     truth,
 )
+from torchdev_lint.flow.immutable import dataclass
 
 MAX_LEAVES = 12
 """A choice between more devices than this is given up as unknown."""
@@ -152,8 +153,12 @@ def with_origin(device: Device, origin: Origin | None, *, wrap: bool = False) ->
             with_origin(device.otherwise, origin, wrap=wrap),
         )
     if wrap and origin is not None:
-        return replace(device, origin=replace(origin, inner=device.origin))
-    return replace(device, origin=origin)
+        origin = Origin(origin.node, origin.what, origin.frame, device.origin, origin.step)
+    if isinstance(device, Symbol):
+        return Symbol(device.key, device.text, device.assumed, origin)
+    if isinstance(device, Accelerator):
+        return Accelerator(device.type, device.index, origin)
+    return type(device)(origin)
 
 
 class Level(IntEnum):
@@ -302,6 +307,14 @@ def _possible_here(leaf: Leaf, machine: str) -> bool:
     return not isinstance(leaf, Accelerator) or leaf.type == machine
 
 
+def _may_differ(left: Device, right: Device) -> bool:
+    """Whether any two leaves differ under any assignment: nearly always they do not, and nothing else need be asked."""
+    if not isinstance(left, Choice) and not isinstance(right, Choice):
+        return _compare_leaves(left, right, {}) != Level.NO
+    others = list(leaves(right))
+    return any(_compare_leaves(here, there, {}) != Level.NO for here in leaves(left) for there in others)
+
+
 def conflict(left: Device, right: Device, path: Sequence[Formula] = ()) -> Conflict | None:
     """Whether two devices certainly differ in some run that reaches this point with an accelerator at hand.
 
@@ -309,6 +322,8 @@ def conflict(left: Device, right: Device, path: Sequence[Formula] = ()) -> Confl
     the other side too: a tensor that is moved under a condition of its own was most likely moved whenever it matters, so
     that only a difference under *every* assignment counts.
     """
+    if not _may_differ(left, right):
+        return None
     left_atoms, right_atoms = device_atoms(left), device_atoms(right)
     relevant = set(left_atoms | right_atoms)
     about = {leaf.key for device in (left, right) for leaf in leaves(device) if isinstance(leaf, Symbol)}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import libcst as cst
 
 from torchdev_lint.flow import device_values, host_reads, library_facts, tensor_values, transfers
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Anywhere, Cpu, Device, Origin, Symbol
 from torchdev_lint.flow.objects import escape, move
 from torchdev_lint.flow.values import (

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.iteration import ANY, part_for_all, parts_of
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Anywhere, leaves
 from torchdev_lint.flow.values import UNKNOWN, Items, Literal, Many, Object, State, Value

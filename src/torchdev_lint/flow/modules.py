@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import libcst as cst
 
 from torchdev_lint.flow import (
@@ -18,8 +16,9 @@ from torchdev_lint.flow import (
     transfers,
 )
 from torchdev_lint.flow.callsites import Argument, CallSite, name_given
-from torchdev_lint.flow.cures import Callee, target_expression
+from torchdev_lint.flow.cures import Callee
 from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.iteration import ANY
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Accelerator, Anywhere, Device, Symbol, leaves
 from torchdev_lint.flow.model_calls import check_inputs_together, check_model_call, check_part
@@ -157,7 +156,7 @@ def _container(frame: Frame, path: str, site: CallSite) -> State:
 def call_module(frame: Frame, thing: Object, site: CallSite) -> Value:
     """The result of calling a module whose `forward` cannot be read: its inputs must be where it is."""
     state = frame.state(thing)
-    if check_late(frame, thing, site.node, target_expression(frame, state.device)):
+    if check_late(frame, thing, site.node):
         return Tensor(state.device, scalar=None, batch=True)
     is_loss = state.api in api.LOSSES
     if not state.moves_inputs and state.api not in api.HOST_TOLERANT_LOSSES:

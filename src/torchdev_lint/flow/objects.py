@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 import libcst as cst
 
@@ -12,6 +11,7 @@ from torchdev_lint.flow import library_facts
 from torchdev_lint.flow.conditions import Atom
 from torchdev_lint.flow.device_values import as_device
 from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Anywhere, Device, leaves
 from torchdev_lint.flow.truths import device_is, opaque
 from torchdev_lint.flow.values import (

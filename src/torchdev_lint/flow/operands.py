@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
 from torchdev_lint.flow.callsites import Argument, Implied, ImpliedItem
 from torchdev_lint.flow.events import Place
 from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.immutable import dataclass
 from torchdev_lint.flow.lattice import (
     Device,
 )

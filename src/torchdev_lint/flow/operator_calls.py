@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import libcst as cst
 
 from torchdev_lint.flow import conflicts, generators, host_arguments
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import CPU, UNKNOWN_DEVICE, Symbol
 from torchdev_lint.flow.operands import Given, Operand, given_by
 from torchdev_lint.flow.operations import combine

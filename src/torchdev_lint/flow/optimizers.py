@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import libcst as cst
 
 from torchdev_lint.flow import operands
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import Conflict, Level, conflict, describe
 from torchdev_lint.flow.placement_events import StateBeforeMove
 from torchdev_lint.flow.trees import walk

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import libcst as cst
 
 from torchdev_lint.flow import (
@@ -11,6 +9,7 @@ from torchdev_lint.flow import (
     module_containers,
 )
 from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE
 from torchdev_lint.flow.objects import (
     as_tuple,

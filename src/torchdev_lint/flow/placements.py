@@ -6,7 +6,7 @@ what names for devices there were is written down where a module is built, and w
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import libcst as cst
@@ -14,6 +14,7 @@ import libcst as cst
 from torchdev_lint.flow import device_values
 from torchdev_lint.flow.conditions import Key
 from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import Accelerator, Cpu, Device, Leaf, Origin, Symbol, device_atoms, leaves
 from torchdev_lint.flow.values import DeviceValue, Object, Value
 

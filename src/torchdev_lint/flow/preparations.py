@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import libcst as cst
 
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.functions import call
+from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.values import Class, Function
 from torchdev_lint.torch_api.devices import DEVICE_NAME
 

@@ -6,8 +6,6 @@ mixed operation.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import libcst as cst
 
 from torchdev_lint.flow import placements, registration
@@ -15,6 +13,7 @@ from torchdev_lint.flow.attribution import Report, called, report_at, transfer_o
 from torchdev_lint.flow.cures import Callee, beside_self, made_by, name_of_object, target_expression
 from torchdev_lint.flow.events import Built, MixedOperation, ModelCall, Transfer
 from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import (
     Accelerator,
     Conflict,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import libcst as cst
 
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.classes import ClassModel
 from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE
 from torchdev_lint.flow.values import (
     UNKNOWN,

@@ -8,13 +8,14 @@ the device, so that whoever finds the thing at fault later knows where it was pu
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import libcst as cst
 
 from torchdev_lint.flow.analysis import AttributeSite
+from torchdev_lint.flow.cures import target_expression
 from torchdev_lint.flow.events import LateSubmodule, UnregisteredModule, UnregisteredTensor
 from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import (
     Anywhere,
     Conflict,
@@ -243,7 +244,7 @@ def publish_module(
     )
 
 
-def check_late(frame: Frame, thing: Object, node: cst.CSTNode, target: str | None) -> bool:
+def check_late(frame: Frame, thing: Object, node: cst.CSTNode) -> bool:
     """Whether a module that is called has a part that was attached after the move and stayed behind."""
     state = frame.state(thing)
     behind = False
@@ -270,7 +271,7 @@ def check_late(frame: Frame, thing: Object, node: cst.CSTNode, target: str | Non
                 node=late.node,
                 attribute=name,
                 value=assigned_value(late.node),
-                target=target,
+                target=target_expression(frame, state.device),
                 device=describe(found.right),
                 module_device=describe(found.left),
                 module=found.left,

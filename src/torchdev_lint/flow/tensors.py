@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from torchdev_lint.flow import (
     device_values,
     operator_calls,
@@ -12,6 +10,7 @@ from torchdev_lint.flow import (
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.discarded_transfers import discarded
 from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import (
     UNKNOWN_DEVICE,
     Accelerator,

@@ -7,10 +7,11 @@ heap, so that aliases see what happens to each other.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from torchdev_lint.flow.conditions import Formula, Key, known, negate, truth
+from torchdev_lint.flow.immutable import dataclass, replace
 from torchdev_lint.flow.lattice import (
     UNKNOWN_DEVICE,
     Cpu,
@@ -108,6 +109,8 @@ class Object:
 
     key: Key
     text: str = field(default="", compare=False)
+    at_rest: State | None = field(default=None, compare=False, init=False, repr=False)
+    """Its state as long as nothing happens to it, once it was asked for (`environment.default_state`)."""
 
 
 @dataclass(frozen=True, slots=True)
