@@ -7,7 +7,6 @@ from collections.abc import Callable
 from torchdev_lint.flow import containers, folds, records
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.frame import Frame
-from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.iteration import iterate
 from torchdev_lint.flow.values import (
     NONE,
