@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -31,11 +32,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 def guarded(work: Callable[[], int], program: str) -> int:
     """The exit code of `work`; what ends it early is turned into a line on stderr and an exit code of its own."""
     _open_closed_streams()
+    _buffer_output()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # A finding must not be lost to a narrow locale.
     try:
         try:
+            _working_directory()
             return work()
         finally:
             sys.stdout.flush()  # Here and not at exit, where a closed pipe cannot be caught any more.
@@ -74,6 +77,25 @@ def _open_closed_streams() -> None:
         sys.stdin = sys.stdin or open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
         sys.stdout = sys.stdout or open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
         sys.stderr = sys.stderr or open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+
+
+def _buffer_output() -> None:
+    """Give standard output a buffer where Python was told to have none (`-u`, `PYTHONUNBUFFERED`).
+
+    Without one, Python writes once and forgets what did not fit: a report is cut off on a full disk, and nobody is told.
+    """
+    if isinstance(getattr(sys.stdout, "buffer", None), io.RawIOBase):
+        sys.stdout = open(  # noqa: SIM115
+            sys.stdout.fileno(), "w", encoding=sys.stdout.encoding, errors=sys.stdout.errors, closefd=False
+        )
+
+
+def _working_directory() -> None:
+    """Raise `ConfigError` when it has been removed: every path is relative to it."""
+    try:
+        os.getcwd()
+    except OSError as error:
+        raise ConfigError(f"the working directory is not there: {error.strerror}") from None
 
 
 def _forget_output() -> None:

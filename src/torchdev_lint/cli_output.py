@@ -34,9 +34,7 @@ def prepare_output(options: Options) -> None:
         with open(options.output_file, "a", encoding="utf-8"):
             pass
     except OSError as error:
-        raise ConfigError(
-            f"--output-file: {options.output_file}: cannot be written: {error.strerror}"
-        ) from None
+        raise _not_written(options.output_file, error) from None
 
 
 def applicable(config: Config) -> frozenset[Applicability]:
@@ -123,8 +121,15 @@ def _stream(options: Options) -> Iterator[TextIO]:
         # With `--fix -` the fixed source is the output.
         yield sys.stderr if options.reads_stdin and options.fix else sys.stdout
         return
-    with open(options.output_file, "w", encoding="utf-8", errors="backslashreplace", newline="") as file:
-        yield file
+    try:
+        with open(options.output_file, "w", encoding="utf-8", errors="backslashreplace", newline="") as file:
+            yield file
+    except OSError as error:
+        raise _not_written(options.output_file, error) from None
+
+
+def _not_written(path: str, error: OSError) -> ConfigError:
+    return ConfigError(f"--output-file: {path}: cannot be written: {error.strerror}")
 
 
 def coloured(options: Options, stream: object) -> bool:

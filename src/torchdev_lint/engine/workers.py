@@ -122,8 +122,12 @@ class _Pool(Generic[J, R]):
         from time import monotonic
 
         for _ in range(min(count, len(self.jobs))):
-            self._start()
-        while self.workers:
+            if not self._start():
+                break
+        while True:
+            if not self.workers:
+                yield from self._left()
+                return
             patience = min(worker.deadline for worker in self.workers) - monotonic()
             ready = wait([worker.connection for worker in self.workers], max(patience, 0.0))
             now = monotonic()
@@ -134,19 +138,39 @@ class _Pool(Generic[J, R]):
                     worker.process.kill()
                     yield from self._lost(worker, f"it took more than {self.timeout:g} seconds")
 
-    def _start(self) -> None:
+    def _left(self) -> Iterator[tuple[int, R | Lost]]:
+        """The answers to what nobody has taken, given here: the system has no process left for us."""
+        while self.next < len(self.jobs):
+            index, job = self.jobs[self.next]
+            self.next += 1
+            yield index, self.answer(job)
+
+    def _start(self) -> bool:
+        """Start a process; False when the system refuses one, or what it takes."""
         import multiprocessing
         from time import monotonic
 
         context: Any = multiprocessing.get_context(self.method)
-        ours, theirs = context.Pipe()
+        try:
+            ours, theirs = context.Pipe()
+        except OSError:
+            return False
         # A forked process has our end of its own pipe as well: it would not see us go.
         inherited = ours if self.method == "fork" else None
         process = context.Process(target=_work, args=(theirs, inherited, self.answer), daemon=True)
-        with _interruptions_ignored():
-            process.start()
+        try:
+            with _interruptions_ignored():
+                process.start()
+        except (
+            OSError,
+            ImportError,
+        ):  # A module that has no descriptor to be read with is said to be missing.
+            ours.close()
+            theirs.close()
+            return False
         theirs.close()
         self.workers.append(_Worker(process, ours, monotonic() + START_TIMEOUT))
+        return True
 
     def _give(self, worker: _Worker) -> None:
         """The next job to a worker; it may go when there is none."""

@@ -6,8 +6,6 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from torchdev_lint.files import read_bytes
-
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
@@ -54,6 +52,8 @@ class GitIgnore:
         return False
 
     def _reading(self, base: str, file: str) -> GitIgnore:
+        from torchdev_lint.files import read_bytes  # Not needed to say a version.
+
         try:
             text = read_bytes(file).decode("utf-8", "surrogateescape")
         except OSError:
