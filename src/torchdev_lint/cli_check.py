@@ -25,6 +25,8 @@ CLEAN, FINDINGS, FAILURE = 0, 1, 2
 
 def check(options: Options) -> int:
     """Check what `options` name, print, and return the exit code."""
+    if options.parquet:
+        return _check_parquet(options)
     prepare_output(options)
     collect_rarely()
     if options.reads_stdin:
@@ -61,6 +63,22 @@ def check(options: Options) -> int:
         return _write_baseline(result, options.baseline, failed=bool(found.problems))
     code = report(result, options, settings.for_directory("."))
     return FAILURE if found.problems else code
+
+
+def _check_parquet(options: Options) -> int:
+    from torchdev_lint.cli_parquet import check_data_sets
+
+    with workers_of(options) as workers:
+        found, failed = check_data_sets(
+            options.parquet,
+            options.parquet_columns,
+            options.settings.for_directory("."),
+            workers,
+            output_format=options.output_format or "json-lines",
+            output_file=options.output_file,
+            quiet=options.quiet,
+        )
+    return FAILURE if failed else FINDINGS if found and not options.exit_zero else CLEAN
 
 
 @contextmanager

@@ -68,6 +68,10 @@ class Options:
     """How many processes; None for as many as pay."""
     file_timeout: float | None
     """Seconds for one file; None for the default."""
+    parquet: tuple[str, ...]
+    """Data sets to check instead of files."""
+    parquet_columns: tuple[str, str]
+    """Those with the paths and the contents."""
     executor: str | None
     """Who checks the files instead of processes of our own: see `engine.executors`."""
     cache_dir: str | None
@@ -88,6 +92,7 @@ def parse_check(arguments: Sequence[str]) -> Options:
     separated = ["--add-noqa=" if one == "--add-noqa" else one for one in _without_command(arguments)]
     given = made.parse_intermixed_args(separated)
     paths = tuple(given.paths)
+    _check_parquet(made, given)
     if given.files_from is not None:
         if STDIN in paths:
             made.error("--files-from cannot be given together with `-` (standard input)")
@@ -146,10 +151,38 @@ def parse_check(arguments: Sequence[str]) -> Options:
         jobs=given.jobs,
         file_timeout=given.file_timeout,
         executor=given.executor,
+        parquet=tuple(given.parquet),
+        parquet_columns=given.parquet_columns,
         cache_dir=given.cache_dir,
         no_cache=given.no_cache,
         settings=_settings(given),
     )
+
+
+_FOR_FILES = (
+    "files_from stdin_filename fix diff add_noqa watch baseline write_baseline diff_base statistics show_files show_fixes "
+    "exit_non_zero_on_fix"
+).split()
+"""Flags that ask for files, or for all findings at a time."""
+
+
+def _check_parquet(made: argparse.ArgumentParser, given: argparse.Namespace) -> None:
+    for path in given.paths:
+        if path.endswith(".parquet") and os.path.exists(path):
+            made.error(f"{path}: a data set of sources is given as --parquet {path}")
+    if given.output_format == "parquet" and not given.parquet:
+        made.error("--output-format parquet is for what --parquet checks")
+    if not given.parquet:
+        return
+    if given.paths:
+        made.error("--parquet takes no other paths")
+    for name in _FOR_FILES:
+        if getattr(given, name) not in (None, False):
+            made.error(f"--parquet checks what is in no file: without --{name.replace('_', '-')}")
+    if given.output_format not in (None, "json-lines", "parquet"):
+        made.error(f"--parquet: findings are written as json-lines or parquet, not as {given.output_format}")
+    if given.output_format == "parquet" and given.output_file is None:
+        made.error("--output-format parquet needs --output-file PATH")
 
 
 def _listed(path: str) -> tuple[str, ...]:
@@ -247,6 +280,20 @@ def parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="check the paths that are listed in FILE (- for standard input), one a line or with NUL behind each",
     )
+    files.add_argument(
+        "--parquet",
+        metavar="PATH",
+        action="append",
+        default=[],
+        help="check the sources in a Parquet file, or in those of a directory, instead of files",
+    )
+    files.add_argument(
+        "--parquet-columns",
+        metavar="NAMES",
+        type=_two_names,
+        default=("path", "content"),
+        help="its columns with paths and contents (default: path,content)",
+    )
     files.add_argument("--show-files", action="store_true", help="print the files that would be checked")
 
     new = made.add_argument_group("only what is new")
@@ -260,7 +307,9 @@ def parser() -> argparse.ArgumentParser:
 
     output = made.add_argument_group("output")
     output.add_argument(
-        "--output-format", choices=OUTPUT_FORMATS, help="how findings are printed (default: full)"
+        "--output-format",
+        choices=(*OUTPUT_FORMATS, "parquet"),
+        help="how findings are printed (default: full; with --parquet, json-lines)",
     )
     output.add_argument(
         "-o", "--output-file", metavar="PATH", help="where to write the findings (default: stdout)"
@@ -337,6 +386,13 @@ def _seconds(value: str) -> float:
     if not 0 < seconds < float("inf"):
         raise argparse.ArgumentTypeError(f"expected a number of seconds, not {value!r}")
     return seconds
+
+
+def _two_names(value: str) -> tuple[str, str]:
+    names = _comma_list(value)
+    if len(names) != 2:
+        raise argparse.ArgumentTypeError(f"expected two names, PATH,CONTENT, not {value!r}")
+    return names[0], names[1]
 
 
 def _comma_list(value: str) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ LAYERS = (
         "cli_noqa",
         "cli_clean",
         "cli_check",
+        "cli_parquet",
         "cli_rule",
         "cli_config",
         "cli_ruff_external",

@@ -13,7 +13,7 @@ from torchdev_lint.engine.findings import findings
 from torchdev_lint.engine.parsing import judge_of
 from torchdev_lint.engine.prefilter import may_matter
 from torchdev_lint.fixes.fixpoint import Fixed, fix_text
-from torchdev_lint.source.document import Document, SourceError
+from torchdev_lint.source.document import Document, SourceError, dominant_newline
 from torchdev_lint.source.reading import NOTEBOOK_SUFFIX, read_source
 from torchdev_lint.source.suppression import Suppressions
 
@@ -96,8 +96,27 @@ def check_bytes(
         source = read_source(data, path)
     except SourceError as error:
         return _not_read(error, path, data, config)
+    return _guarded(untouched, lambda: _check_source(source, data, config, allowed, only, sources))
+
+
+def check_content(content: bytes | str, path: str, config: Config, only: Choice | None = None) -> FileResult:
+    """Check what is in no file: bytes as those of a file `path`, a text whatever encoding it declares. No file is read."""
+    if isinstance(content, bytes) or path.endswith(NOTEBOOK_SUFFIX):
+        data = content if isinstance(content, bytes) else content.encode()
+        return check_bytes(data, path, config, only=only)
+    data = content.encode("utf-8", "surrogatepass")
+    if not can_matter(data, path, config):
+        return FileResult(path, data=data)
+    if "\0" in content:
+        return _not_read(SourceError("source contains null bytes"), path, data, config)
+    text = content.removeprefix("\ufeff")
+    source = Document(path, text, newline=dominant_newline(text))
+    return _guarded(FileResult(path), lambda: _check_source(source, data, config, NO_FIXES, only, None))
+
+
+def _guarded(untouched: FileResult, check: Callable[[], FileResult]) -> FileResult:
     try:
-        return _check_source(source, data, config, allowed, only, sources)
+        return check()
     except Exception as error:  # One file's bad luck must not cost the others their findings.
         return replace(untouched, errors=(describe_bug(error),))
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from torchdev_lint.config import Config
 from torchdev_lint.diagnostics import Applicability
-from torchdev_lint.engine.file_check import Choice, FileResult, check_bytes, unreadable
+from torchdev_lint.engine.file_check import Choice, FileResult, check_bytes, check_content, unreadable
 from torchdev_lint.engine.sources import DiskSources, Seen
 from torchdev_lint.engine.stamps import Stamp, digest_of, stamp_of_path
 from torchdev_lint.files import read_bytes
@@ -22,7 +22,7 @@ class Job:
     allowed: frozenset[Applicability]
     size: int = 0
     """In bytes, when it was looked at; which one comes first depends on it, nothing else."""
-    content: bytes | None = None
+    content: bytes | str | None = None
     """What to check under the name `path`, which is then no file on disk, and imports nothing from there."""
 
 
@@ -52,9 +52,7 @@ class Checker:
     def __call__(self, job: Job) -> Checked:
         """Check the file as it is now; nothing is written."""
         if job.content is not None:
-            return Checked(
-                check_bytes(job.content, job.path, job.config, job.allowed, self.only).without_data()
-            )
+            return Checked(check_content(job.content, job.path, job.config, self.only).without_data())
         stamp = stamp_of_path(job.path)
         data = read_file(job.path, job.config)
         if isinstance(data, FileResult):
