@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from torchdev_lint.flow.analysis import Analysis
-from torchdev_lint.flow.conditions import Key
+from torchdev_lint.flow.conditions import Atom, Formula, Key, Not
 from torchdev_lint.flow.events import Place, Transfer
 from torchdev_lint.flow.evidence import TESTING
 from torchdev_lint.flow.frame import Frame
@@ -66,6 +66,8 @@ def worth_telling(frame: Frame, found: Conflict) -> bool:
         return False
     if stays_on_host(frame.analysis) or _is_of_program(frame) or _follows_default_device(frame):
         return False
+    if _host_was_chosen(frame.env.path):
+        return False
     for leaf in (found.left, found.right):
         if isinstance(leaf, Cpu) and _says_where(leaf.origin):
             return False  # `device=device`: whoever calls without one wants it there
@@ -75,6 +77,8 @@ def worth_telling(frame: Frame, found: Conflict) -> bool:
                 continue  # it was taken to another thing's device on purpose
             if root[:1] not in (("parameter",), ("self",)) or frame.analysis.only_on_host(root):
                 return False
+            if root[0] == "parameter" and _is_held_by_another(leaf.key):
+                return False
             if root[0] == "parameter" and _OF_DATASETS.search(str(root[2])):
                 return False
             if root[0] == "self" and frame.state(Object(root)).kind != "module":
@@ -82,9 +86,33 @@ def worth_telling(frame: Frame, found: Conflict) -> bool:
     return True
 
 
+def _is_held_by_another(key: Key) -> bool:
+    """Whether a device is that of `searcher.ranker.lengths`: what a thing in a thing holds may be anywhere."""
+    depth = 0
+    while key and key[0] in ("device", "attr", "item"):
+        depth += key[0] == "attr"
+        key = key[1]
+    return depth > 1
+
+
+_WANTS_ACCELERATOR = re.compile(r"(?i)(?:^|_|\.)(?:on_|use_?)?(?:cuda|gpu)$")
+
+
+def _host_was_chosen(path: tuple[Formula, ...]) -> bool:
+    """Whether a flag says that no accelerator is used here: `if use_gpu: ... else: ...`."""
+    return any(
+        isinstance(fact, Not)
+        and isinstance(fact.operand, Atom)
+        and fact.operand.kind == "opaque"
+        and _WANTS_ACCELERATOR.search(fact.operand.text) is not None
+        and re.search(r"(?i)no_|disable", fact.operand.text) is None
+        for fact in path
+    )
+
+
 _HOST_FILE = re.compile(
     r"(?i)(?:^|[/\\])(?:\w+_)?(?:data_?sets?|data_?loaders?|data_?loading|data_?utils?|data_?transforms?\w*|collat\w+|pre_?process\w*|"
-    r"augment\w*|tokeni[sz]\w+|visuali[sz]\w+|plot\w*|gloo\w*)\.(?:py|ipynb)$|[/\\]transforms[/\\]"
+    r"augment\w*|tokeni[sz]\w+|visuali[sz]\w+|plot\w*|gloo\w*)\.(?:py|ipynb)$|[/\\](?:transforms|tests?)[/\\]"
 )
 """Files, by name, of code that prepares data or shows it, on the host."""
 

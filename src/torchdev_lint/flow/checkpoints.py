@@ -155,6 +155,7 @@ def _use(frame: Frame, site: CallSite) -> _Use:
         use.published
         or any(api.OF_OTHERS.search(word) for word in (*words, *tested, function))
         or _has_address(frame, words)
+        or _says_where_to_get(frame)
     )
     use.saved_here = use.saved_here or any(api.RANK.search(word) for word in words)
     if frame.function is not None:
@@ -175,6 +176,18 @@ def _has_address(frame: Frame, words: Sequence[str]) -> bool:
         and api.WEIGHTS_URL.match(str(node.raw_value))
         and str(node.raw_value).endswith(files)
         for node in walk(frame.analysis.module)
+    )
+
+
+def _says_where_to_get(frame: Frame) -> bool:
+    """Whether the documentation of the class or function gives the address of the weights."""
+    function = frame.function
+    owner = None if function is None else function.owner
+    documented = [None if function is None else function.node, None if owner is None else owner.node]
+    return any(
+        isinstance(node, (cst.FunctionDef, cst.ClassDef))
+        and api.TO_BE_DOWNLOADED.search(node.get_docstring() or "") is not None
+        for node in documented
     )
 
 

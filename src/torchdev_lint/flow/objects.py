@@ -44,6 +44,7 @@ from torchdev_lint.flow.values import (
     unknown_tensor,
 )
 from torchdev_lint.torch_api import dtypes, tensor_methods
+from torchdev_lint.torch_api.devices import DEVICE_NAME
 from torchdev_lint.torch_api.modules import CONTAINERS, IN_PLACE_MOVES
 from torchdev_lint.torch_api.tensor_surface import TENSOR_NAMES
 
@@ -138,6 +139,8 @@ def _object_attribute(frame: Frame, thing: Object, name: str) -> Value:
     family = _family(state, name)
     if family is not None:
         return family
+    if state.api.startswith("torch.distributions.") and DEVICE_NAME.search(name):
+        return UNKNOWN  # they have no device: what goes by that name was put there
     text = f"{thing.text}.{name}" if thing.text else ""
     if name in IN_PLACE_MOVES and state.kind == "module":
         return Method(thing, name)

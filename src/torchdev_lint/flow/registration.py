@@ -11,12 +11,14 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from torchdev_lint.flow import operands
 from torchdev_lint.flow.analysis import AttributeSite
 from torchdev_lint.flow.cures import target_expression
 from torchdev_lint.flow.events import LateSubmodule, UnregisteredModule, UnregisteredTensor
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import (
+    UNKNOWN_DEVICE,
     Anywhere,
     Conflict,
     Cpu,
@@ -30,6 +32,7 @@ from torchdev_lint.flow.lattice import (
     leaves,
     with_origin,
 )
+from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import Api, Either, Entries, Items, Many, Object, Tensor, Value
 
 ATTRIBUTE = "attribute"
@@ -46,12 +49,18 @@ def noted(frame: Frame, holder: Value, name: str, value: Value) -> Value:
         return value
     if not isinstance(holder, Object) or frame.state(holder).kind != "module":
         return value
+    if isinstance(value, Tensor) and frame.building() and _is_placeholder(frame, name, value):
+        return replace(value, device=UNKNOWN_DEVICE)
     key = (holder.key, name)
     if frame.assigning is not None:
         frame.analysis.attribute_sites.setdefault(key, AttributeSite(frame.assigning, name, frame.uid))
     site = frame.analysis.attribute_sites.get(key)
     if site is None:
         return value
+    if frame.building() and frame.assigning not in (None, site.node) and not isinstance(value, Object):
+        # another branch gives it another value
+        site = AttributeSite(frame.assigning, name, frame.uid)
+        frame.analysis.attribute_sites[("again", (id(frame.assigning),)), name] = site
     if isinstance(value, Object):
         state = frame.state(value)
         if (
@@ -70,6 +79,29 @@ def noted(frame: Frame, holder: Value, name: str, value: Value) -> Value:
         site = AttributeSite(frame.assigning, name, frame.uid, late=True)
         frame.analysis.attribute_sites[("late", (id(frame.assigning),)), name] = site
     return _mark(frame, value, Origin(site.node, ATTRIBUTE, frame.uid), inside=False)
+
+
+def _is_placeholder(frame: Frame, name: str, value: Tensor) -> bool:
+    """Whether `torch.empty(1)` stands for what another method will keep there: nobody computes with what was never filled."""
+    origins = [leaf.origin for leaf in leaves(value.device)]
+    owner = None if frame.function is None else frame.function.owner
+    if owner is None or not all(
+        origin is not None
+        and origin.what == "factory"
+        and isinstance(origin.node, cst.Call)
+        and isinstance(origin.node.func, cst.Attribute)
+        and origin.node.func.attr.value == "empty"
+        for origin in origins
+    ):
+        return False
+    return any(
+        isinstance(node, cst.AssignTarget)
+        and isinstance(node.target, cst.Attribute)
+        and operands.dotted(node.target) == f"self.{name}"
+        for method in owner.methods.values()
+        if method.name.value != "__init__"
+        for node in walk(method.body)
+    )
 
 
 def _mark_late(frame: Frame, thing: Object, origin: Origin) -> None:

@@ -32,6 +32,9 @@ FETCHES = re.compile(
 ADDRESS = re.compile(r"(?i)https?:|url|repo")
 """What is given to a function that downloads from the web."""
 
+TO_BE_DOWNLOADED = re.compile(r"(?is)(?:download|wget|curl).{0,80}?https?://")
+"""What documentation says of weights that are on the web."""
+
 OF_OTHERS = re.compile(r"(?i)pre_?train")
 """Names of files of weights that were trained elsewhere, by others as a rule."""
 

@@ -619,6 +619,118 @@ model(data.x)
         print(sample(model, "The"))
         """,
     ),
+    "weights that the documentation says where to get": (
+        '''
+        class Hubert(nn.Module):
+            """checkpoint can be downloaded at https://example.org/fairseq/hubert"""
+            def __init__(self, checkpoint_path, model):
+                super().__init__()
+                self.model = model
+                self.model.load_state_dict(torch.load(checkpoint_path))
+        ''',
+        '''
+        class Hubert(nn.Module):
+            """checkpoint is what was saved by the trainer, see https://example.org/trainer"""
+            def __init__(self, checkpoint_path, model):
+                super().__init__()
+                self.model = model
+                self.model.load_state_dict(torch.load(checkpoint_path))
+        ''',
+    ),
+    "a placeholder that was never filled": (
+        """
+        class Ensemble(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.last: torch.Tensor = torch.empty(1)
+            def forward(self, x: torch.Tensor):
+                if not same(self.last, x):
+                    print("other shapes")
+                self.last = x
+                return x
+        def same(last: torch.Tensor, current: torch.Tensor):
+            if last.shape != current.shape:
+                return False
+            return bool((last == current).all().item())
+        """,
+        """
+        class Ensemble(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.last: torch.Tensor = torch.ones(3)
+            def forward(self, x: torch.Tensor):
+                if not same(self.last, x):
+                    print("other shapes")
+                self.last = x
+                return x
+        def same(last: torch.Tensor, current: torch.Tensor):
+            if last.shape != current.shape:
+                return False
+            return bool((last == current).all().item())
+        """,
+    ),
+    "where a flag says that no accelerator is used": (
+        """
+        def mask_of(lengths: torch.Tensor, stride, use_gpu=True):
+            if use_gpu:
+                return lengths
+            return torch.arange(stride) <= lengths
+        """,
+        """
+        def mask_of(lengths: torch.Tensor, stride, use_mask=True):
+            if use_mask:
+                return lengths
+            return torch.arange(stride) <= lengths
+        """,
+    ),
+    "what a thing in a thing holds": (
+        """
+        class Updater:
+            def __init__(self, searcher):
+                self.searcher = searcher
+            def update(self, lengths):
+                ranker = self.searcher.ranker
+                ranker.lengths = torch.cat((self.searcher.ranker.lengths, torch.tensor(lengths)))
+        """,
+        """
+        def update(old: torch.Tensor, lengths):
+            return torch.cat((old, torch.tensor(lengths)))
+        """,
+    ),
+    "a distribution has no device": (
+        """
+        from torch.distributions import Normal
+        def moments(density):
+            return torch.zeros(3, 3, device=density._device)
+        def compared():
+            found = moments(Normal(torch.zeros(3), torch.ones(3)))
+            return torch.eye(3) - found
+        """,
+        """
+        def moments(density):
+            return torch.zeros(3, 3, device=density._device)
+        def compared(model):
+            found = moments(model)
+            return torch.eye(3) - found
+        """,
+    ),
+    "a test tries what may bring its inputs together": (
+        """
+        import pytest
+        from library import Loss
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        def test_loss():
+            loss_fn = Loss()
+            loss_fn(torch.randn(8, 4, device=device), torch.randint(0, 3, (8,)))
+        """,
+        """
+        from library import Loss
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        def train():
+            loss_fn = Loss()
+            loss_fn(torch.randn(8, 4, device=device), torch.randint(0, 3, (8,)))
+        """,
+    ),
 }
 
 
@@ -695,11 +807,67 @@ def test_a_method_that_is_not_followed_may_move_its_own_parameters(depth: int, m
 
 
 @pytest.mark.parametrize(
-    ("name", "found"), [("data_transforms.py", 0), ("collator.py", 0), ("metrics.py", 1)]
+    ("name", "found"),
+    [
+        ("data_transforms.py", 0),
+        ("collator.py", 0),
+        ("transforms/functional.py", 0),
+        ("tests/tasks/moons.py", 0),
+        ("metrics.py", 1),
+    ],
 )
 def test_files_that_prepare_data_work_on_the_host(tmp_path: Path, name: str, found: int) -> None:
     """Nobody moves anything to an accelerator before it was collated."""
     program = HEAD + textwrap.dedent(PAIRS["what was told where to be made"][1])
     path = tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(program, encoding="utf-8")
     assert len(findings(program, str(path), Config(), sources=DiskSources())) == found
+
+
+@pytest.mark.parametrize(("package", "found"), [(True, 1), (False, 0)])
+def test_a_file_of_one_program_that_never_speaks_of_devices(
+    tmp_path: Path, package: bool, found: int
+) -> None:
+    """Beside a script such a function prepares something; in a package anyone may call it, with anything."""
+    program = HEAD + "def shifted(x: torch.Tensor):\n    return x + torch.ones(3)\n"
+    path = tmp_path / "helpers.py"
+    path.write_text(program, encoding="utf-8")
+    if package:
+        (tmp_path / "__init__.py").touch()
+    assert len(findings(program, str(path), Config(), sources=DiskSources())) == found
+
+
+@pytest.mark.parametrize(("folder", "found"), [("bench", 0), ("examples", 1)])
+def test_a_benchmark_waits_for_the_accelerator_that_it_measures(
+    tmp_path: Path, folder: str, found: int
+) -> None:
+    """Nobody runs it where there is none."""
+    program = HEAD + 'def timed():\n    torch.zeros(3, device="cuda:0")\n    torch.cuda.synchronize()\n'
+    path = tmp_path / folder / "kernels.py"
+    path.parent.mkdir()
+    path.write_text(program, encoding="utf-8")
+    assert len(findings(program, str(path), Config(select=("TDV002",)), sources=DiskSources())) == found
+
+
+def test_the_branch_that_does_not_register_is_reported() -> None:
+    """Not the one that does, although it stands first."""
+    program = HEAD + textwrap.dedent(
+        """
+        class Levels(nn.Module):
+            def __init__(self, learned):
+                super().__init__()
+                values = [torch.arange(3), torch.arange(4)]
+                if learned:
+                    self.values = nn.ParameterList([nn.Parameter(value) for value in values])
+                else:
+                    self.values = values
+            def forward(self, x: torch.Tensor):
+                return [x - value for value in self.values]
+        """
+    )
+    (finding,) = findings(program, "program.py", Config())
+    assert (finding.code, program.splitlines()[finding.range.start.row - 1].strip()) == (
+        "TDV006",
+        "self.values = values",
+    )
