@@ -57,8 +57,10 @@ def noted(frame: Frame, holder: Value, name: str, value: Value) -> Value:
     site = frame.analysis.attribute_sites.get(key)
     if site is None:
         return value
-    if frame.building() and frame.assigning not in (None, site.node) and not isinstance(value, Object):
-        # another branch gives it another value
+    if isinstance(value, Object) and frame.state(value).kind == "module":
+        frame.analysis.notes["module at", id(site.node)] = frame.assigning is site.node
+    elif frame.assigning not in (None, site.node) and frame.analysis.notes.get(("module at", id(site.node))):
+        # that assignment registers; it is another branch that does not
         site = AttributeSite(frame.assigning, name, frame.uid)
         frame.analysis.attribute_sites[("again", (id(frame.assigning),)), name] = site
     if isinstance(value, Object):
