@@ -57,7 +57,7 @@ def noted(frame: Frame, holder: Value, name: str, value: Value) -> Value:
     site = frame.analysis.attribute_sites.get(key)
     if site is None:
         return value
-    if isinstance(value, Object) and frame.state(value).kind == "module":
+    if isinstance(value, Object) and frame.state(value).api.startswith("torch.nn."):
         frame.analysis.notes["module at", id(site.node)] = frame.assigning is site.node
     elif frame.assigning not in (None, site.node) and frame.analysis.notes.get(("module at", id(site.node))):
         # that assignment registers; it is another branch that does not
