@@ -1,4 +1,4 @@
-"""What a documentation string says that a parameter is, in the usual styles: `x (torch.Tensor): ...`, `x : Tensor`, `:type x: torch.Tensor`."""
+"""What documentation says that a parameter is, in the usual styles: `x (torch.Tensor)`, `x : Tensor`, `:type x: torch.Tensor`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ import re
 
 import libcst as cst
 
-_TENSOR = r"[:`~!]*(?:(?:py:)?(?:obj|class):`~?)?(?:torch\.)?(?:(?:cuda\.)?(?:Float|Long|Bool|Int|Double|Half|Byte)?Tensor|tensors?)\b`?"
+_TENSOR = (
+    r"[:`~!]*(?:(?:py:)?(?:obj|class):`~?)?(?:(?:py)?torch[. ])?"
+    r"(?:(?:cuda\.)?(?:Float|Long|Bool|Int|Double|Half|Byte)?Tensor|tensors?)\b`?"
+)
 _OTHER_KINDS = re.compile(
-    r"(?i)\bor\b(?! None)|\band\b|\||\b(?:union|list|tuple|dict|array|ndarray|numpy|int|float|str|sequence|iterable|number|scalar|callable)\b"
+    r"(?i)\bor\b(?! None)|\band\b|\||\b(?:union|list|tuple|dict|array|ndarray|numpy|int|float|str|sequence|iterable|number|"
+    r"scalar|callable)\b"
 )
 """What else a type may be: then the body decides."""
 

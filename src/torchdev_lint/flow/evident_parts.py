@@ -24,11 +24,20 @@ def note_method(frame: Frame, receiver: cst.BaseExpression | None, thing: Object
 
 def note(frame: Frame, node: cst.CSTNode | None, value: Value) -> None:
     """The thing that the name `node` stands for is a tensor: where the argument has it that it was taken out of."""
-    if not isinstance(node, cst.Name) or not isinstance(value, Object) or frame.env.names.get(node.value) != value:
+    if (
+        not isinstance(node, cst.Name)
+        or not isinstance(value, Object)
+        or frame.env.names.get(node.value) != value
+    ):
         return
     key = value.key
     state = frame.state(value)
-    if key[0] not in ("item", "attr") or root_of(key)[:1] != ("parameter",) or state.kind != "unknown" or state.moved:
+    if (
+        key[0] not in ("item", "attr")
+        or root_of(key)[:1] != ("parameter",)
+        or state.kind != "unknown"
+        or state.moved
+    ):
         return
     if isinstance(state.device, Symbol) and state.device.assumed:
         # the name holds what it held: nothing is bound

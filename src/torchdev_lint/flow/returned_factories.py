@@ -29,6 +29,9 @@ _COLLECTS = re.compile(
 )
 """Functions, by name, whose results may well be collected on the CPU, or that make what is moved later."""
 
+_STAYING = frozenset("randperm arange randint tensor as_tensor from_numpy".split())
+"""What may well stay on the CPU: indices index everywhere, and data is where it comes from."""
+
 _READS = frozenset({"cpu", "numpy", "tolist", "item"})
 _MOVES = frozenset({"to", "cuda", "cpu", "type_as", "numpy", "tolist", "item", "new_tensor"})
 _SIZES = frozenset({"shape", "size", "dim", "ndim", "numel"})
@@ -79,17 +82,27 @@ def check(frame: Frame, function: Function) -> None:
 def note_filled(frame: Frame, tensor: Tensor, value: Value) -> None:
     """`x[i] = y` copies from another device: what is made on the CPU is for what is where `y` is."""
     origin = _factory_of(tensor.device)
-    if origin is not None and isinstance(value, Tensor) and isinstance(value.device, Symbol) and value.device.assumed:
+    if (
+        origin is not None
+        and isinstance(value, Tensor)
+        and isinstance(value.device, Symbol)
+        and value.device.assumed
+    ):
         frame.analysis.notes.setdefault(("filled", id(origin.node)), value.device)
 
 
 def _factory_of(device: Device) -> Origin | None:
     """The factory call without `device=` that made what is on the CPU."""
     origin = device.origin if isinstance(device, Cpu) else None
-    if origin is None or origin.what != "factory" or not isinstance(origin.node, cst.Call) or not origin.node.args:
+    if (
+        origin is None
+        or origin.what != "factory"
+        or not isinstance(origin.node, cst.Call)
+        or not origin.node.args
+    ):
         return None
-    if (dotted(origin.node.func) or "").rpartition(".")[2] in ("randperm", "tensor", "as_tensor", "from_numpy"):
-        return None  # an order may well stay on the CPU; data is where it comes from
+    if (dotted(origin.node.func) or "").rpartition(".")[2] in _STAYING:
+        return None
     if any(a.keyword is not None and a.keyword.value == "device" for a in origin.node.args):
         return None
     return origin
@@ -145,11 +158,17 @@ def _named_sizes(node: cst.FunctionDef, name: str) -> set[str]:
     for part in walk(node.body):
         if not isinstance(part, cst.Assign) or not any(_is_size(p, name, set()) for p in walk(part.value)):
             continue
-        if isinstance(part.value, cst.Call) and not _is_size(part.value.func, name, set()) and not _is_size(part.value, name, set()):
+        if (
+            isinstance(part.value, cst.Call)
+            and not _is_size(part.value.func, name, set())
+            and not _is_size(part.value, name, set())
+        ):
             continue  # computed with its size, and with who knows what
         for target in part.targets:
             whole = target.target
-            listed = [e.value for e in whole.elements] if isinstance(whole, (cst.Tuple, cst.List)) else [whole]
+            listed = (
+                [e.value for e in whole.elements] if isinstance(whole, (cst.Tuple, cst.List)) else [whole]
+            )
             found |= {one.value for one in listed if isinstance(one, cst.Name)}
     return found
 
@@ -157,7 +176,9 @@ def _named_sizes(node: cst.FunctionDef, name: str) -> set[str]:
 def _works_on_host(node: cst.FunctionDef) -> bool:
     """Whether the function reads tensors on the CPU itself."""
     return any(
-        isinstance(part, cst.Attribute) and part.attr.value in _READS and isinstance(part.value, cst.BaseExpression)
+        isinstance(part, cst.Attribute)
+        and part.attr.value in _READS
+        and isinstance(part.value, cst.BaseExpression)
         for part in walk(node.body)
     )
 
@@ -167,7 +188,9 @@ def _moved_by_caller(frame: Frame, name: str) -> bool:
     key = ("results moved", name)
     known = frame.analysis.notes.get(key)
     if known is None:
-        known = frame.analysis.notes[key] = any(_moves(part, name) for part in walk(frame.analysis.module)) or any(
+        known = frame.analysis.notes[key] = any(
+            _moves(part, name) for part in walk(frame.analysis.module)
+        ) or any(
             re.search(rf"\b{re.escape(held)}\s*\.\s*(?:to|cuda|type_as)\(", frame.analysis.module.code)
             for held in _holders(frame.analysis.module, name)
         )
