@@ -14,7 +14,7 @@ import libcst as cst
 from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.conditions import Atom, Formula, Key, Not
 from torchdev_lint.flow.events import Place, Transfer
-from torchdev_lint.flow.evidence import TESTING
+from torchdev_lint.flow.evidence import TESTING, tested_for_none
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import (
     Conflict,
@@ -29,6 +29,7 @@ from torchdev_lint.flow.lattice import (
 from torchdev_lint.flow.operands import Operand, dotted, place_of
 from torchdev_lint.flow.values import Items, Many, Object, Tensor
 from torchdev_lint.torch_api.devices import DEVICE_NAME
+from torchdev_lint.torch_api.factories import FACTORIES
 from torchdev_lint.torch_api.libraries import SET_DEFAULT_DEVICE
 
 
@@ -77,13 +78,46 @@ def worth_telling(frame: Frame, found: Conflict) -> bool:
                 continue  # it was taken to another thing's device on purpose
             if root[:1] not in (("parameter",), ("self",)) or frame.analysis.only_on_host(root):
                 return False
-            if root[0] == "parameter" and _is_held_by_another(leaf.key):
+            if root[0] == "parameter" and (
+                _is_held_by_another(leaf.key) or _is_made_on_host_by_default(frame, root)
+            ):
                 return False
             if root[0] == "parameter" and _OF_DATASETS.search(str(root[2])):
                 return False
             if root[0] == "self" and frame.state(Object(root)).kind != "module":
                 return False
     return True
+
+
+def _is_made_on_host_by_default(frame: Frame, parameter: Key) -> bool:
+    """Whether the function makes on the CPU what stands in for the parameter when it is not given: so the others are there, too."""
+    current: Frame | None = frame
+    while current is not None and (current.function is None or id(current.function.node) != parameter[1]):
+        current = current.caller
+    if current is None or current.function is None or not isinstance(current.function.node, cst.FunctionDef):
+        return False
+    return any(
+        isinstance(node, cst.If)
+        and parameter[2] in tested_for_none(node.test)
+        and any(_makes_on_host(line, parameter[2]) for line in node.body.body)
+        for node in current.function.node.body.body
+    )
+
+
+def _makes_on_host(line: cst.BaseStatement | cst.BaseSmallStatement, name: str) -> bool:
+    match line:
+        case cst.SimpleStatementLine(
+            body=[
+                cst.Assign(
+                    targets=[cst.AssignTarget(target=cst.Name(value=target))],
+                    value=cst.Call(func=cst.Attribute(value=cst.Name(value="torch"), attr=made), args=given),
+                )
+            ]
+        ) if target == name:
+            told = any(argument.keyword is not None and argument.keyword.value == "device" for argument in given)
+            return f"torch.{made.value}" in FACTORIES and not told
+        case _:
+            return False
 
 
 def _is_held_by_another(key: Key) -> bool:

@@ -94,6 +94,8 @@ def call_builtin(frame: Frame, name: str, site: CallSite, call_value: Callable[.
             return _range(values)
         case "print":
             return UNKNOWN
+        case "len":
+            return frame.result_of(site.node, frame.analysis.text(site.node))
         case _:
             return frame.result_of(site.node)
 

@@ -229,7 +229,7 @@ def _of_statement(
     match node:
         case cst.If(test=test, body=body, orelse=orelse):
             yield from _of_expression(frame, test, names)
-            absent = _tested_for_none(test)
+            absent = tested_for_none(test)
             for line in body.body:
                 yield from _of_statement(frame, line, names, defaulting=defaulting | absent)
             if orelse is not None:
@@ -259,7 +259,8 @@ def _of_statement(
             yield from _of_expression(frame, node, names)
 
 
-def _tested_for_none(test: cst.BaseExpression) -> frozenset[str]:
+def tested_for_none(test: cst.BaseExpression) -> frozenset[str]:
+    """The name that a test finds to be None (or false): `x is None`, `not x`."""
     match test:
         case cst.Comparison(
             left=cst.Name(value=name),

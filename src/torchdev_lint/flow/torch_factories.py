@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from torchdev_lint.flow import (
@@ -11,6 +13,7 @@ from torchdev_lint.flow import (
     transfers,
 )
 from torchdev_lint.flow.callsites import Argument, CallSite
+from torchdev_lint.flow.conditions import atoms
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import (
     CPU,
@@ -62,6 +65,8 @@ def factory(frame: Frame, path: str, site: CallSite) -> Value:
         following = True
     elif (given := _following(path, site)) is not None:
         device = given
+    elif _stands_for_nothing(frame, path, site):
+        device = UNKNOWN_DEVICE
     else:
         device = frame.default_device()
         forwarding.note_factory(frame, site)
@@ -69,6 +74,23 @@ def factory(frame: Frame, path: str, site: CallSite) -> Value:
     scalar = _scalar_ness(path, first, site)
     made = device_values.made_on(frame, device, site.node, following=following)
     return Tensor(made, scalar=scalar, dims=0 if scalar else dimensions(path, site))
+
+
+_ASKS_HOW_MANY = re.compile(r"\blen\b|\.numel\(|\.size\(|\.shape\b|\bempty\b|^not ")
+
+
+def _stands_for_nothing(frame: Frame, path: str, site: CallSite) -> bool:
+    """Whether an empty tensor is made where it was asked how many there are: none, and then hardly anybody goes on to compute."""
+    if not site.positional():
+        return False
+    first = site.positional()[0].value
+    if isinstance(first, Items) and first.items and path not in factories.TAKES_DATA:
+        first = first.items[0]
+    if first != (Items(()) if path in factories.TAKES_DATA else Literal(value=0)):
+        return False
+    asked = [atom for fact in frame.env.path[-3:] for atom in atoms(fact)]
+    texts = [atom.text if atom.node is None else frame.analysis.text(atom.node) for atom in asked]
+    return any(_ASKS_HOW_MANY.search(text) is not None for text in texts)
 
 
 def _may_be_tensor(frame: Frame, value: Value) -> bool:

@@ -731,6 +731,37 @@ model(data.x)
             loss_fn(torch.randn(8, 4, device=device), torch.randint(0, 3, (8,)))
         """,
     ),
+    "what stands for an empty list": (
+        """
+        def boxes_of(parts):
+            if len(parts) == 0:
+                return torch.empty(0)
+            return torch.cat(parts)
+        def points(parts, coordinates: torch.Tensor):
+            classes = torch.cat(parts) if len(parts) else torch.zeros(0, 4)
+            return boxes_of(parts) * coordinates + classes * coordinates
+        """,
+        """
+        def boxes_of(parts):
+            if len(parts) == 0:
+                return torch.empty(1)
+            return torch.cat(parts)
+        def points(parts, coordinates: torch.Tensor):
+            return boxes_of(parts) * coordinates
+        """,
+    ),
+    "a parameter whose default is made on the CPU": (
+        """
+        def recalls(overlaps, thresholds=None):
+            if thresholds is None:
+                thresholds = torch.arange(0.5, 0.95, 0.05)
+            return torch.zeros(9) >= thresholds.unsqueeze(0)
+        """,
+        """
+        def recalls(overlaps, thresholds: torch.Tensor):
+            return torch.zeros(9) >= thresholds.unsqueeze(0)
+        """,
+    ),
 }
 
 
