@@ -114,7 +114,9 @@ def _makes_on_host(line: cst.BaseStatement | cst.BaseSmallStatement, name: str) 
                 )
             ]
         ) if target == name:
-            told = any(argument.keyword is not None and argument.keyword.value == "device" for argument in given)
+            told = any(
+                argument.keyword is not None and argument.keyword.value == "device" for argument in given
+            )
             return f"torch.{made.value}" in FACTORIES and not told
         case _:
             return False
