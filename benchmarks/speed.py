@@ -43,7 +43,7 @@ COMMANDS: tuple[tuple[str, str, str, str], ...] = (
     ),
     ("torchfix", "TorchFix `--select ALL`", "torchfix", "torchfix --select=ALL ."),
     ("fixit", "Fixit", "fixit", "fixit --quiet lint ."),
-    ("flake8-async", "flake8-async", "flake8-async", "flake8-async ."),
+    ("flake8-async", "flake8-async", "flake8-async", "flake8-async FILES"),
     ("flake8", "flake8, its defaults", "flake8", "flake8 --isolated --jobs=auto ."),
     (
         "plugin",
@@ -54,7 +54,8 @@ COMMANDS: tuple[tuple[str, str, str, str], ...] = (
     ("ruff", "Ruff, nothing kept", "ruff", "ruff check --isolated -q --no-cache ."),
     ("ruff-warm", "Ruff, nothing changed", "ruff", "ruff check --isolated -q --cache-dir=../ruff-kept ."),
 )
-"""What is timed: its name, what the table calls it, its environment, the command."""
+"""What is timed: its name, what the table calls it, its environment, the command; FILES for all Python files, where a tool
+takes no directory."""
 
 
 @dataclass
@@ -82,6 +83,20 @@ def once(command: Sequence[str], cwd: Path) -> tuple[float, float, int, int]:
     return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, process.returncode
 
 
+def arguments_of(text: str, programs: Path, tree: Path) -> list[str]:
+    """The command line that a text stands for."""
+    program, *rest = text.split()
+    if rest[-1:] == ["FILES"]:
+        rest[-1:] = sorted(str(path.relative_to(tree)) for path in tree.rglob("*.py") if path.is_file())
+    return [str(programs / program), *rest]
+
+
+def gave_up(command: Sequence[str], cwd: Path) -> bool:
+    """Whether a tool ends with a traceback, which leaves the exit status that findings have."""
+    result = subprocess.run(command, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
+    return b"Traceback (most recent call last)" in result.stderr
+
+
 def size_of(tree: Path) -> tuple[int, int, int]:
     """Files, lines and bytes of Python in a tree."""
     contents = [path.read_bytes() for path in tree.rglob("*.py") if path.is_file()]
@@ -107,16 +122,16 @@ def measure(tree: Path, environments: Mapping[str, Path], wanted: Sequence[str],
     """Every wanted command `rounds` times, in turns."""
     chosen = [one for one in COMMANDS if one[0] in wanted]
     timings = [Timing(name, label) for name, label, _, _ in chosen]
-    for name, _, environment, text in chosen:
-        if name.endswith("-warm"):
-            program, *rest = text.split()
-            once([str(environments[environment] / program), *rest], tree)
+    commands = [arguments_of(text, environments[environment], tree) for _, _, environment, text in chosen]
+    for timing, command in zip(timings, commands, strict=True):
+        if gave_up(command, tree):
+            raise SystemExit(f"{timing.label} gives up on {tree.name}: leave it out with --only, and say so")
+        if timing.name.endswith("-warm"):
             time.sleep(2.5)  # A time of the last two seconds is not trusted.
-            once([str(environments[environment] / program), *rest], tree)
+            once(command, tree)
     for number in range(1, rounds + 1):
-        for timing, (_, _, environment, text) in zip(timings, chosen, strict=True):
-            program, *rest = text.split()
-            wall, cpu, peak, timing.status = once([str(environments[environment] / program), *rest], tree)
+        for timing, command in zip(timings, commands, strict=True):
+            wall, cpu, peak, timing.status = once(command, tree)
             timing.wall.append(wall)
             timing.cpu.append(cpu)
             timing.peak.append(peak)

@@ -32,10 +32,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 def guarded(work: Callable[[], int], program: str) -> int:
     """The exit code of `work`; what ends it early is turned into a line on stderr and an exit code of its own."""
     _open_closed_streams()
+    given = sys.stdout
     _buffer_output()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # A finding must not be lost to a narrow locale.
+    try:
+        return _outcome(work, program)
+    finally:
+        sys.stdout = given  # Whoever called this, in its process, goes on writing there.
+
+
+def _outcome(work: Callable[[], int], program: str) -> int:
     try:
         try:
             _working_directory()

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from torchdev_lint.cli_options import CACHE_DIRECTORY, cache_directory
+from torchdev_lint.cli_options import cache_directory
 from torchdev_lint.cli_parser import Parser
 from torchdev_lint.config import ConfigError
-from torchdev_lint.engine.caches import clean as remove
+from torchdev_lint.engine.cache_directory import DIRECTORY
+from torchdev_lint.engine.cache_directory import clean as remove
 from torchdev_lint.engine.settings import Settings
 
 
@@ -22,7 +23,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--cache-dir",
         metavar="PATH",
-        help=f"the directory to remove (default: {CACHE_DIRECTORY} in the project)",
+        help=f"the directory to remove (default: {DIRECTORY} in the project)",
     )
     return made
 

@@ -13,14 +13,13 @@ from torchdev_lint import __version__
 from torchdev_lint.cli_parser import Parser
 from torchdev_lint.config import OUTPUT_FORMATS, Config, ConfigError, Selection
 from torchdev_lint.config_file import load_config_file, override
+from torchdev_lint.engine.cache_directory import DIRECTORY
 from torchdev_lint.engine.settings import Settings
 from torchdev_lint.engine.workers import FILE_TIMEOUT
 from torchdev_lint.files import read_bytes
 from torchdev_lint.globs import anchored
 
 STDIN = "-"
-CACHE_DIRECTORY = ".torchdev_lint_cache"
-"""In the root of the project, unless `--cache-dir` names another."""
 
 _DESCRIPTION = "Find, explain and repair PyTorch device mismatches."
 _EPILOG = """commands:
@@ -197,7 +196,7 @@ def _listed(path: str) -> tuple[str, ...]:
 
 def cache_directory(given: str | None, settings: Settings) -> str:
     """Where results are kept: where it was said, else in the root of the project around the working directory."""
-    return given or os.path.join(settings.for_directory(".").root, CACHE_DIRECTORY)
+    return given or os.path.join(settings.for_directory(".").root, DIRECTORY)
 
 
 def _without_command(arguments: Sequence[str]) -> list[str]:
@@ -361,7 +360,7 @@ def parser() -> argparse.ArgumentParser:
     general.add_argument(
         "--cache-dir",
         metavar="PATH",
-        help=f"where results are kept (default: {CACHE_DIRECTORY} in the project)",
+        help=f"where results are kept (default: {DIRECTORY} in the project)",
     )
     return made
 

@@ -7,6 +7,11 @@ import os
 import stat
 
 
+def named_beside(path: str, other: str) -> str:
+    """The absolute path `other` as the user would give it, who gave `path`."""
+    return other if os.path.isabs(path) else os.path.relpath(other)
+
+
 def read_bytes(path: str, limit: int = -1) -> bytes:
     """The content of a regular file, its first `limit` bytes if there is one. Raises `OSError`, with a `strerror` that can be shown.
 

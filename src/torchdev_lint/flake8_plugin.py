@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
     from torchdev_lint.config import Config
     from torchdev_lint.diagnostics import Diagnostic
+    from torchdev_lint.engine.caches import Caches
+    from torchdev_lint.engine.file_check import Bare
+    from torchdev_lint.engine.jobs import Checker
     from torchdev_lint.engine.settings import Settings
-    from torchdev_lint.engine.sources import DiskSources
-    from torchdev_lint.flow.projects import Sources
 
 STDIN_NAMES = ("-", "stdin")
 
@@ -44,7 +45,9 @@ class Plugin:
     """Fields of the configuration that flake8's options replace."""
     _config_file: ClassVar[str] = ""
     _settings: ClassVar[Settings | None] = None
-    _sources: ClassVar[DiskSources | None] = None
+    _checker: ClassVar[Checker | None] = None
+    _keeps: ClassVar[bool] = True
+    _caches: ClassVar[Caches | None] = None
 
     def __init__(self, tree: ast.AST, filename: str = "-", lines: Sequence[str] = ()) -> None:
         # flake8 runs every plugin on every file, whatever was selected: nothing is done before `run`.
@@ -74,6 +77,12 @@ class Plugin:
             metavar="path",
             help="The configuration file, instead of the nearest pyproject.toml or torchdev-lint.toml.",
         )
+        option_manager.add_option(
+            "--tdv-no-cache",
+            action="store_true",
+            parse_from_config=True,
+            help="Neither use nor keep results, which the command line shares.",
+        )
         option_manager.extend_default_ignore([rule.code for rule in all_rules() if not rule.default])
 
     @classmethod
@@ -88,7 +97,9 @@ class Plugin:
             cls._overrides["command_line"] = Selection(chosen or None, more)
         cls._config_file = options.tdv_config
         cls._settings = None
-        cls._sources = None
+        cls._keeps = not options.tdv_no_cache
+        cls._checker = None
+        cls._caches = None
 
     def run(self) -> Iterator[tuple[int, int, str, type[Plugin]]]:
         """Yield row (1-based), column (0-based), `CODE message` and this class, for each finding."""
@@ -97,8 +108,8 @@ class Plugin:
             config = self._config()
             if not config.tensor_constructors and not config.stubs:
                 return
-        for one in self._diagnostics():
-            yield one.range.start.row, one.range.start.column - 1, f"{one.code} {one.message}", type(self)
+        for row, column, code, message in self._found():
+            yield row, column - 1, f"{code} {message}", type(self)
 
     def _config(self) -> Config:
         """The file's configuration. Raises flake8's `ExecutionError`."""
@@ -112,9 +123,7 @@ class Plugin:
         except ConfigError as error:
             # The one exception that flake8 prints as a message; untyped, hence imported by name.
             raise import_module("flake8.exceptions").ExecutionError(f"torchdev-lint: {error}") from None
-        # What is off by default is flake8's to filter: `--extend-select` must find it.
-        config = replace(config, off_by_default=frozenset())
-        return replace(config, **cls._overrides)
+        return replace(config, **cls._overrides) if cls._overrides else config
 
     @classmethod
     def _read(cls) -> Settings:
@@ -125,29 +134,58 @@ class Plugin:
             return Settings()
         return Settings(load_config_file(cls._config_file, os.path.dirname(cls._config_file)))
 
-    def _diagnostics(self) -> list[Diagnostic]:
+    def _found(self) -> Sequence[Bare]:
+        from torchdev_lint.engine.file_check import NO_FIXES, to_bare
         from torchdev_lint.engine.findings import findings
+        from torchdev_lint.engine.jobs import Job
         from torchdev_lint.engine.prefilter import may_matter
+        from torchdev_lint.engine.sources import is_text_of
 
         text = "".join(self.lines)
         config = self._config()
         if not may_matter(text.encode("utf-8", "surrogatepass"), config):
-            return []
+            return ()
+        on_disk = self.filename not in STDIN_NAMES
         try:
-            return findings(text, self.filename, config, noqa=False, sources=self._texts())
+            checker = self._its_checker()
+            caches = self._its_caches() if on_disk and is_text_of(self.filename, text) else None
+            known: Sequence[Bare] | None = None if caches is None else caches.bare(self.filename, config)
+            if known is None and caches is not None:
+                checked = checker(Job(self.filename, config, NO_FIXES))
+                caches.keep(self.filename, config, checked)
+                known = None if checked.result.errors else checked.result.bare
+            if known is not None:
+                return known
+            # What is off by default is flake8's to filter: `--extend-select` must find it.
+            config = replace(config, off_by_default=frozenset())
+            sources = checker.sources if on_disk else None
+            return [
+                to_bare(one) for one in findings(text, self.filename, config, noqa=False, sources=sources)
+            ]
         except Exception as error:  # Let go, it would end flake8 and cost the user every other finding.
-            return [self._bug(error)]
+            return [to_bare(self._bug(error))]
 
-    def _texts(self) -> Sources | None:
-        """Where the other files of the project come from; None for standard input."""
-        from torchdev_lint.engine.sources import DiskSources
+    @classmethod
+    def _its_checker(cls) -> Checker:
+        """Whoever checks files, with those that they import, which are read once for all."""
+        from torchdev_lint.engine.jobs import Checker
 
-        if self.filename in STDIN_NAMES:
-            return None
-        cls = type(self)
-        if cls._sources is None:
-            cls._sources = DiskSources()
-        return cls._sources
+        if cls._checker is None:
+            cls._checker = Checker(keeps=True)
+        return cls._checker
+
+    @classmethod
+    def _its_caches(cls) -> Caches | None:
+        """The kept results of this process, which are written when it ends."""
+        if cls._caches is None and cls._keeps:
+            from multiprocessing.util import Finalize
+
+            from torchdev_lint.engine.caches import of_project
+
+            cls._caches = of_project(cls._settings or cls._read())
+            # Of the processes that flake8 starts, too, which end without `atexit`.
+            Finalize(None, cls._caches.save, exitpriority=1)
+        return cls._caches
 
     def _bug(self, error: Exception) -> Diagnostic:
         from torchdev_lint.config import SYNTAX_ERROR

@@ -2,7 +2,8 @@
 
 An entry holds as long as its file does, and every other file and directory that was looked at while it was checked. One
 cache file for each key (tool, versions, configuration): JSON behind a line with its checksum. Whatever cannot be read is as if
-it were not there, and a file is replaced as a whole: of runs at the same time, the last one's results are kept.
+it were not there. A file is replaced as a whole, and what other runs have found meanwhile is taken over. Paths are absolute: the
+command line, flake8 and editors, in whichever directory they work, share what they find.
 
 A directory in the project may have come with the project, to claim that its files are clean, or as a link to where nothing
 may be written. There, a cache file is believed only if it knows when its directory was made (the inode and status change time
@@ -13,14 +14,15 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 import time
 import zlib
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from torchdev_lint.engine.cache_directory import alone, seal, thin_out
 from torchdev_lint.engine.cache_format import from_plain, to_plain
+from torchdev_lint.engine.file_check import Bare, to_bare
 from torchdev_lint.engine.stamps import SURE_AFTER, Stamp, digest_of, stamp_of_path
 from torchdev_lint.files import read_bytes
 
@@ -30,16 +32,9 @@ if TYPE_CHECKING:
     from torchdev_lint.diagnostics import Diagnostic
     from torchdev_lint.engine.sources import Seen
 
-HEAD = b"torchdev-lint results 2"
-MAX_FILES = 12
-"""Cache files in a directory: those used least recently go first."""
+HEAD = b"torchdev-lint results 3"
 MAX_BYTES = 64_000_000
 """Size of one of them."""
-TAG = "CACHEDIR.TAG"
-_TAG_TEXT = (
-    "Signature: 8a477f597d28d172789f06886806bc55\n# Made by torchdev-lint; see https://bford.info/cachedir/\n"
-)
-
 _MALFORMED = (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError)
 
 
@@ -71,6 +66,8 @@ class _Entry:
     directories: list[int]
     found: list[Any]
     warnings: list[str]
+    bare: list[Any] | bool | None = None
+    """See `FileResult.bare`; True when it is just what was found."""
 
 
 @dataclass(slots=True)
@@ -88,6 +85,7 @@ class Cache:
     _visited: set[str] = field(default_factory=set)
     _here: str = field(default_factory=os.getcwd)
     _changed: bool = False
+    _read_at: Stamp | None = None
 
     @classmethod
     def load(cls, directory: str, key: str, trusted: bool = True) -> Cache:
@@ -102,6 +100,7 @@ class Cache:
         return cache
 
     def _read(self) -> None:
+        self._read_at = stamp_of_path(self.path)
         head, _, body = read_bytes(self.path, MAX_BYTES).partition(b"\n")
         if head != _head(body):
             return
@@ -110,7 +109,7 @@ class Cache:
             return
         directory = os.path.dirname(self.path)
         if not self.trusted and (
-            content["seal"] is None or content["seal"] != _seal(directory) or os.path.islink(directory)
+            content["seal"] is None or content["seal"] != seal(directory) or os.path.islink(directory)
         ):
             return
         files = [_File(path, stamp and tuple(stamp), digest) for path, stamp, digest in content["files"]]
@@ -125,19 +124,59 @@ class Cache:
 
     def look_up(self, path: str) -> tuple[tuple[Diagnostic, ...], tuple[str, ...]] | None:
         """The diagnostics and warnings of a file; None when they are not known, or not any more."""
+        entry = self._entry(path)
+        if entry is None:
+            return None
+        try:
+            found = tuple(from_plain(path, one) for one in entry.found) if entry.found else ()
+            return found, tuple(entry.warnings)
+        except _MALFORMED:
+            self._drop(path)
+            return None
+
+    def look_up_bare(self, path: str) -> list[Bare] | None:
+        """What `FileResult.bare` has of a file; None as for `look_up`, and when it was not asked for."""
+        entry = self._entry(path)
+        if entry is None or not isinstance(entry.bare, (list, bool)):
+            return None
+        try:
+            if entry.bare is True:
+                return [to_bare(from_plain(path, one)) for one in entry.found]
+            return [
+                (int(row), int(column), str(code), str(said)) for row, column, code, said in entry.bare or ()
+            ]
+        except _MALFORMED:
+            self._drop(path)
+            return None
+
+    def reads(self, path: str) -> list[str]:
+        """The files, with absolute paths, that the result of a file depends on besides the file itself."""
+        entry = self._entries.get(self._absolute(path))
+        return [] if entry is None else [self._files[index].path for index in entry.files]
+
+    def look_again(self) -> None:
+        """Files may have changed since they were last looked at."""
+        for file in self._files:
+            file.holds = None
+        for directory in self._directories:
+            directory.holds = None
+
+    def _entry(self, path: str) -> _Entry | None:
+        """What is known of a file, if it holds."""
+        path = self._absolute(path)
         self._visited.add(path)
         entry = self._entries.get(path)
         if entry is None:
             return None
-        try:
+        with suppress(*_MALFORMED):
             if self._holds(entry):
-                found = tuple(from_plain(path, one) for one in entry.found) if entry.found else ()
-                return found, tuple(entry.warnings)
-        except _MALFORMED:
-            pass
-        del self._entries[path]
-        self._changed = True
+                return entry
+        self._drop(path)
         return None
+
+    def _drop(self, path: str) -> None:
+        del self._entries[self._absolute(path)]
+        self._changed = True
 
     def put(
         self,
@@ -147,18 +186,25 @@ class Cache:
         seen: Seen | None,
         found: Iterable[Diagnostic],
         warnings: Iterable[str],
+        bare: tuple[Bare, ...] | None = None,
     ) -> None:
         """Keep what a file came to: its stamp and digest when it was read, and what else was looked at."""
+        found = list(found)
+        path = self._absolute(path)
         self._visited.add(path)
         self._changed = True
-        own = self._file(self._absolute(path), stamp, digest)
+        own = self._file(path, stamp, digest)
         files, directories = [], []
         if seen is not None:
             files = [self._file(other, *told) for other, told in seen.files.items()]
             directories = [self._directory(where, *told) for where, told in seen.directories.items()]
         plain = [to_plain(one) for one in found]
+        told: list[Any] | bool | None = None
+        if bare is not None:
+            plainly = [to_bare(one) for one in found]
+            told = True if list(bare) == plainly else [list(one) for one in bare]
         self._entries[path] = _Entry(
-            own, [one for one in files if one != own], directories, plain, list(warnings)
+            own, [one for one in files if one != own], directories, plain, list(warnings), told
         )
 
     def save(self) -> None:
@@ -168,10 +214,11 @@ class Cache:
         directory = os.path.dirname(self.path)
         if not self.trusted and os.path.islink(directory):
             return
-        self._forget()
-        with suppress(OSError):
-            prepare(directory)
-            body = self._body(_seal(directory))
+        with suppress(OSError), alone(directory):
+            if stamp_of_path(self.path) != self._read_at:
+                self._take_over(Cache.load(directory, self.key, self.trusted))
+            self._forget()
+            body = self._body(seal(directory))
             if len(body) + 100 > MAX_BYTES:
                 return
             temporary = f"{self.path}.{os.getpid()}.tmp"
@@ -181,20 +228,21 @@ class Cache:
                 with open(temporary, "xb") as file:
                     file.write(_head(body) + b"\n" + body)
                 os.replace(temporary, self.path)
+                self._read_at, self._changed = stamp_of_path(self.path), False
             except BaseException:
                 with suppress(OSError):
                     os.unlink(temporary)
                 raise
-            _thin_out(directory)
+            thin_out(directory)
 
-    def _body(self, seal: list[int] | None) -> bytes:
+    def _body(self, sealed: list[int] | None) -> bytes:
         content = {
             "key": self.key,
-            "seal": seal,
+            "seal": sealed,
             "files": [[one.path, one.stamp, one.digest] for one in self._files],
             "directories": [[one.path, one.stamp, one.names] for one in self._directories],
             "entries": {
-                path: [entry.own, entry.files, entry.directories, entry.found, entry.warnings]
+                path: [entry.own, entry.files, entry.directories, entry.found, entry.warnings, entry.bare]
                 for path, entry in self._entries.items()
             },
         }
@@ -272,6 +320,37 @@ class Cache:
         self._directory_index[path] = len(self._directories) - 1
         return len(self._directories) - 1
 
+    def _take_over(self, other: Cache) -> None:
+        """Add what another run has kept of files that this one has not looked at, as far as it fits to what was seen here."""
+        for path, entry in other._entries.items():
+            if path in self._entries or path in self._visited:
+                continue
+            files = [self._file_of(other._files[index]) for index in (entry.own, *entry.files)]
+            directories = [self._directory_of(other._directories[index]) for index in entry.directories]
+            if None not in files and None not in directories:
+                own, *more = [one for one in files if one is not None]
+                kept = [one for one in directories if one is not None]
+                self._entries[path] = _Entry(own, more, kept, entry.found, entry.warnings, entry.bare)
+
+    def _file_of(self, one: _File) -> int | None:
+        """The index of a file as another run saw it; None if it was seen otherwise here."""
+        index = self._file_index.setdefault(one.path, len(self._files))
+        if index == len(self._files):
+            self._files.append(_File(one.path, one.stamp, one.digest))
+        return index if self._files[index].digest == one.digest else None
+
+    def _directory_of(self, one: _Directory) -> int | None:
+        index = self._directory_index.setdefault(one.path, len(self._directories))
+        if index == len(self._directories):
+            self._directories.append(_Directory(one.path, one.stamp, dict(one.names)))
+        known = self._directories[index]
+        if any(known.names.get(name, there) != there for name, there in one.names.items()):
+            return None
+        if known.stamp != one.stamp:
+            known.stamp = None
+        known.names |= one.names
+        return index
+
     def _absolute(self, path: str) -> str:
         return os.path.join(self._here, path) if not path.startswith(".") else os.path.abspath(path)
 
@@ -297,6 +376,7 @@ class Cache:
                 [directories[index] for index in entry.directories],
                 entry.found,
                 entry.warnings,
+                entry.bare,
             )
             for path, entry in kept.items()
         }
@@ -318,36 +398,3 @@ def _digest(path: str) -> str:
 
 def _head(body: bytes) -> bytes:
     return b"%s %08x" % (HEAD, zlib.crc32(body))
-
-
-def _seal(directory: str) -> list[int] | None:
-    """What only this machine can know of a cache directory; None when nothing can be told."""
-    try:
-        status = os.lstat(os.path.join(directory, TAG))
-    except OSError:
-        return None
-    return [status.st_ino, status.st_ctime_ns] if stat.S_ISREG(status.st_mode) else None
-
-
-def prepare(directory: str) -> None:
-    """Make the directory, which says of itself what it is and that nobody wants it in git. Raises `OSError`."""
-    if os.path.lexists(os.path.join(directory, TAG)):
-        return
-    os.makedirs(directory, exist_ok=True)
-    for name, text in ((".gitignore", "*\n"), (TAG, _TAG_TEXT)):
-        # A link that lies there is not followed: it would be its target that is overwritten.
-        with suppress(FileExistsError), open(os.path.join(directory, name), "x", encoding="utf-8") as file:
-            file.write(text)
-
-
-def _thin_out(directory: str) -> None:
-    files = []
-    with os.scandir(directory) as listing:
-        for entry in listing:
-            if entry.name.endswith(".json"):
-                files.append((entry.stat().st_mtime_ns, entry.path))
-            elif entry.name.endswith(".tmp") and entry.stat().st_mtime < time.time() - 3600:
-                os.unlink(entry.path)  # Of a run that was ended in the middle.
-    for _, path in sorted(files)[:-MAX_FILES]:
-        with suppress(OSError):
-            os.unlink(path)

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from torchdev_lint.diagnostics import Applicability, Diagnostic, Edit, Fix, Position, Range, Related
+from torchdev_lint.files import named_beside
 
 FIELDS = "path code name message range related fix noqa_row cell".split()
 """The fields of a diagnostic that are kept; all of them, which a test compares."""
 
 
 def to_plain(one: Diagnostic) -> list[Any]:
-    """A diagnostic as JSON has it; the path is kept by whoever asks."""
+    """A diagnostic as JSON has it; its path is kept by whoever asks, those of other files are absolute."""
     fix = one.fix
     return [
         one.code,
         one.name,
         one.message,
         _place(one.range),
-        [[_place(note.range), note.message, note.path, note.cell] for note in one.related],
+        [
+            [_place(note.range), note.message, note.path and os.path.abspath(note.path), note.cell]
+            for note in one.related
+        ],
         None
         if fix is None
         else [
@@ -33,7 +38,8 @@ def to_plain(one: Diagnostic) -> list[Any]:
 
 
 def from_plain(path: str, plain: list[Any]) -> Diagnostic:
-    """The diagnostic again. Raises `TypeError`, `ValueError` or `IndexError` for anything else."""
+    """The diagnostic again, of a file that the user calls `path`. Raises `TypeError`, `ValueError` or `IndexError` for anything
+    else."""
     code, name, message, place, related, fix, noqa_row, cell = plain
     return Diagnostic(
         path,
@@ -41,7 +47,10 @@ def from_plain(path: str, plain: list[Any]) -> Diagnostic:
         name,
         message,
         _range(place),
-        tuple(Related(_range(where), said, other, number) for where, said, other, number in related),
+        tuple(
+            Related(_range(where), said, other and named_beside(path, other), number)
+            for where, said, other, number in related
+        ),
         None
         if fix is None
         else Fix(

@@ -21,7 +21,7 @@ _IRRELEVANT = frozenset(
 
 def cache_key(config: Config) -> str:
     """A text that is equal for two runs only if every file comes to the same in both."""
-    return json.dumps([*_program(), os.getcwd(), _settings(config)], separators=(",", ":"))
+    return json.dumps([*_program(), _settings(config)], separators=(",", ":"))
 
 
 @cache

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from torchdev_lint.config import Config
 from torchdev_lint.engine.cache import Cache
+from torchdev_lint.engine.cache_directory import DIRECTORY
 from torchdev_lint.engine.cache_key import cache_key
-from torchdev_lint.engine.file_check import Choice, FileResult
+from torchdev_lint.engine.file_check import Bare, Choice, FileResult
 from torchdev_lint.files import read_bytes
 from torchdev_lint.source.document import SourceError
 from torchdev_lint.source.reading import NOTEBOOK_SUFFIX, read_source
@@ -17,6 +18,12 @@ from torchdev_lint.source.reading import NOTEBOOK_SUFFIX, read_source
 if TYPE_CHECKING:
     from torchdev_lint.diagnostics import Applicability
     from torchdev_lint.engine.jobs import Checked
+    from torchdev_lint.engine.settings import Settings
+
+
+def of_project(settings: Settings) -> Caches:
+    """The kept results of the project around the working directory. Raises `ConfigError`."""
+    return Caches(os.path.join(settings.for_directory(".").root, DIRECTORY), trusted=False)
 
 
 @dataclass(slots=True)
@@ -70,33 +77,34 @@ class Caches:
 
         return result if only is None else chosen(replace(result, text=source.text, before=source.text), only)
 
+    def bare(self, path: str, config: Config) -> list[Bare] | None:
+        """What `FileResult.bare` has of the file `path`; None when it has to be checked."""
+        return self._of(config).look_up_bare(path)
+
+    def reads(self, path: str, config: Config) -> list[str]:
+        """The other files, with absolute paths, that the result of the file `path` depends on."""
+        return self._of(config).reads(path)
+
+    def look_again(self) -> None:
+        """Files may have changed since they were last looked at."""
+        for cache in self._open.values():
+            cache.look_again()
+
     def keep(self, path: str, config: Config, checked: Checked) -> None:
         """Keep what a file came to."""
         if checked.stamp is not None:
             result = checked.result
             self._of(config).put(
-                path, checked.stamp, checked.digest, checked.seen, result.diagnostics, result.warnings
+                path,
+                checked.stamp,
+                checked.digest,
+                checked.seen,
+                result.diagnostics,
+                result.warnings,
+                result.bare,
             )
 
     def save(self) -> None:
         """Write what is new."""
         for cache in {id(cache): cache for cache in self._open.values()}.values():
             cache.save()
-
-
-def clean(directory: str) -> bool:
-    """Remove a cache directory; False when there is none. Raises `OSError`, and `ValueError` if it is not ours."""
-    from torchdev_lint.engine.cache import TAG
-
-    if not os.path.isdir(directory):
-        return False
-    try:
-        ours = b"torchdev-lint" in read_bytes(os.path.join(directory, TAG), 1000)
-    except OSError:
-        ours = False
-    if not ours:
-        raise ValueError("it was not made by torchdev-lint")
-    import shutil
-
-    shutil.rmtree(directory)
-    return True

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from torchdev_lint.config import SYNTAX_ERROR
 from torchdev_lint.diagnostics import Diagnostic, Edit, Fix, Position, Range, Related
 from torchdev_lint.engine.parsing import ParseError, parse_module
+from torchdev_lint.files import named_beside
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -80,18 +81,15 @@ def check_source(
                 findings += [(rule, finding) for finding in checker.check(event)]
     if not findings:
         return []
-    elsewhere = [] if project is None else [(_beside(path, other), tree) for other, tree in project.read()]
+    elsewhere = (
+        [] if project is None else [(named_beside(path, other), tree) for other, tree in project.read()]
+    )
     return sorted(_diagnostics(module, path, findings, elsewhere, unified), key=Diagnostic.sort_key)
 
 
 def _roots(config: Config) -> list[str]:
     """The directories that the configuration lets imports start from."""
     return [os.path.normpath(os.path.join(os.path.abspath(config.root), name)) for name in config.src]
-
-
-def _beside(path: str, other: str) -> str:
-    """The absolute path `other` as the user would give it, who gave `path`."""
-    return other if os.path.isabs(path) else os.path.relpath(other)
 
 
 def parse(text: str, path: str) -> cst.Module | Diagnostic:

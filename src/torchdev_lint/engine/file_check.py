@@ -42,6 +42,9 @@ class Choices:
         return found
 
 
+Bare = tuple[int, int, str, str]
+"""Row, column, code and message of what was found."""
+
 _START = Range(Position(1, 1), Position(1, 1))
 
 
@@ -63,6 +66,8 @@ class FileResult:
     errors: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     notebooks: tuple[Notebook, Notebook] | None = None
+    bare: tuple[Bare, ...] | None = None
+    """What `# noqa` comments would not hide, by all rules, off by default or not; None when that was not asked for."""
 
     @property
     def changed(self) -> bool:
@@ -83,20 +88,24 @@ def check_bytes(
     allowed: frozenset[Applicability] = NO_FIXES,
     only: Choice | None = None,
     sources: Sources | None = None,
+    *,
+    wants_bare: bool = False,
 ) -> FileResult:
     """Check the content `data` of `path`, apply the fixes that are `allowed`; writes no file.
 
     Findings that are not among those `only` gives back are neither reported nor fixed. What `data` imports from its
-    project is read through `sources`; without them, no file is read.
+    project is read through `sources`; without them, no file is read. With `wants_bare`, `FileResult.bare` is there where it can be.
     """
-    untouched = FileResult(path, data=data)
+    untouched = FileResult(path, data=data, bare=() if wants_bare else None)
     if not can_matter(data, path, config):
         return untouched
     try:
         source = read_source(data, path)
     except SourceError as error:
         return _not_read(error, path, data, config)
-    return _guarded(untouched, lambda: _check_source(source, data, config, allowed, only, sources))
+    return _guarded(
+        untouched, lambda: _check_source(source, data, config, allowed, only, sources, wants_bare)
+    )
 
 
 def check_content(content: bytes | str, path: str, config: Config, only: Choice | None = None) -> FileResult:
@@ -111,7 +120,7 @@ def check_content(content: bytes | str, path: str, config: Config, only: Choice 
         return _not_read(SourceError("source contains null bytes"), path, data, config)
     text = content.removeprefix("\ufeff")
     source = Document(path, text, newline=dominant_newline(text))
-    return _guarded(FileResult(path), lambda: _check_source(source, data, config, NO_FIXES, only, None))
+    return _guarded(FileResult(path), lambda: _check_source(source, data, config, NO_FIXES, only))
 
 
 def _guarded(untouched: FileResult, check: Callable[[], FileResult]) -> FileResult:
@@ -141,15 +150,19 @@ def _check_source(
     config: Config,
     allowed: frozenset[Applicability],
     only: Choice | None,
-    sources: Sources | None,
+    sources: Sources | None = None,
+    wants_bare: bool = False,
 ) -> FileResult:
     broken = _broken_cells(source)
+    bare: list[Diagnostic] | None = None
+    if wants_bare and not allowed and isinstance(source, Document):
+        bare = []
 
     def program(text: str) -> str:
         return source.analysed(text, broken)
 
     def check(text: str) -> list[Diagnostic]:
-        found = findings(program(text), source.path, config, sources=sources)
+        found = findings(program(text), source.path, config, sources=sources, bare=bare)
         return found if only is None else only(source.path, text, found)
 
     if allowed:
@@ -181,7 +194,13 @@ def _check_source(
         tuple(errors),
         tuple(f"{after.describe_row(row)}: {problem}" for row, problem in problems),
         None if isinstance(source, Document) or isinstance(after, Document) else (source, after),
+        None if bare is None else tuple(to_bare(one) for one in bare),
     )
+
+
+def to_bare(one: Diagnostic) -> Bare:
+    """The little of a diagnostic that flake8 shows."""
+    return one.range.start.row, one.range.start.column, one.code, one.message
 
 
 def _broken_cells(source: Document | Notebook) -> dict[int, Diagnostic]:

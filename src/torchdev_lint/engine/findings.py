@@ -23,18 +23,24 @@ def findings(
     noqa: bool = True,
     sources: Sources | None = None,
     recorder: Recording | None = None,
+    bare: list[Diagnostic] | None = None,
 ) -> list[Diagnostic]:
     """The diagnostics of `text`, sorted; without `noqa`, `# noqa` comments are left to the caller.
 
-    What `text` imports from its project is read through `sources`. A `recorder` is told of what was executed.
+    What `text` imports from its project is read through `sources`. A `recorder` is told of what was executed. To `bare` is added
+    what this would give back without `noqa`, if no rule were off by default.
     """
     from torchdev_lint.engine.check import check_source  # Loads LibCST; files without torch never get here.
 
     noqa = noqa and not config.ignore_noqa
     recorders = () if recorder is None else (recorder,)
-    found = check_source(text, path, config, sources, *recorders)
+    wide = config if bare is None else replace(config, off_by_default=frozenset())
+    found = check_source(text, path, wide, sources, *recorders)
     if not config.selects(SYNTAX_ERROR, path):
         found = [one for one in found if one.code != SYNTAX_ERROR]
+    if bare is not None and found:
+        bare += sorted(Suppressions.of(text, noqa=False).keep(found), key=Diagnostic.sort_key)
+        found = [one for one in found if config.selects(one.code, path)]
     asks_for_unused = noqa and config.selects(UNUSED_SUPPRESSION, path)
     if not found and not asks_for_unused:
         return []

@@ -61,7 +61,9 @@ class Checker:
         later = self.only if self.keeps and chooses_later(job) else None
         only = None if later is not None else self.only
         seen = self.sources.watch() if self.keeps else None
-        result = check_bytes(data, job.path, job.config, job.allowed, only, self.sources)
+        result = check_bytes(
+            data, job.path, job.config, job.allowed, only, self.sources, wants_bare=self.keeps
+        )
         if result.changed:
             return Checked(result, data)
         if seen is None or only is not None or result.errors or stamp is None:

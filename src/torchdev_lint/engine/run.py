@@ -106,7 +106,7 @@ def run(
         elif can_matter(data, path, config):
             jobs[index] = Job(path, config, fixes, len(data))
         else:
-            results[index] = FileResult(path)
+            results[index] = FileResult(path, bare=())
             if caches is not None and stamp is not None:
                 caches.keep(path, config, Checked(results[index], stamp=stamp, digest=digest_of(data)))
     checker = Checker(only, caches is not None)

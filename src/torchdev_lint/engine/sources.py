@@ -125,6 +125,12 @@ class DiskSources:
         return kept
 
 
+def is_text_of(path: str, text: str) -> bool:
+    """Whether a file has just this text, whichever line ends either has."""
+    data = _data(path)
+    return data is not None and _text(data, path) == unify_newlines(text)
+
+
 def _data(path: str) -> bytes | None:
     try:
         return read_bytes(path)

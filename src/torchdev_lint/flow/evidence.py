@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import libcst as cst
 
 from torchdev_lint.flow.conditions import Key
-from torchdev_lint.flow.docstrings import tensors_told
 from torchdev_lint.flow.frame import BUILTINS, Frame
 from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import Api, Class, Function
@@ -43,7 +42,7 @@ _OTHER_ANNOTATION = re.compile(
     r"ndarray|np\.|numpy|ArrayLike|Array\b|[Ll]ist\b|[Dd]ict\b|[Tt]uple\b|Sequence|Iterable|Mapping|Iterator|Callable|\bint\b|\bfloat\b|\bstr\b|Any\b"
 )
 
-ONLY_TENSORS = (
+_ONLY_TENSORS = (
     frozenset(
         (
             "unsqueeze unsqueeze_ permute contiguous detach detach_ expand expand_as masked_fill type_as view_as view index_select "
@@ -106,7 +105,7 @@ class Evidence:
 
 _LIST_OF_TENSORS = re.compile(r"(?:typing\.)?(?:[Ll]ist|Sequence|Iterable)\[(?:torch\.)?Tensor\]")
 _TUPLE_OF_TENSORS = re.compile(r"(?:typing\.)?[Tt]uple\[((?:torch\.)?Tensor(?:, (?:torch\.)?Tensor)*)\]")
-_SEQUENCE = re.compile(r"(?:typing\.)?(?:[Ll]ist|Sequence)\b(?!.*Tensor)")
+_SEQUENCE = re.compile(r"(?:typing\.)?(?:[Ll]ist|[Tt]uple|Sequence)\b(?!.*Tensor)")
 
 
 def sequence_parameters(frame: Frame, function: Function) -> Iterator[str]:
@@ -165,8 +164,7 @@ def tensor_parameters(frame: Frame, function: Function) -> dict[str, Evidence]:
             continue
         candidates[name] = (optional, in_forward)
     if candidates:
-        told = tensors_told(node, list(candidates))
-        for name in _evidenced(frame, function, candidates, told):
+        for name in _evidenced(frame, function, candidates):
             found[name] = Evidence(candidates[name][0])
     return found
 
@@ -193,11 +191,9 @@ def is_number_parameter(frame: Frame, key: Key) -> bool:
 _NUMBERS = frozenset({"", "int", "float", "bool", "None", "Optional", "Union", "typing"})
 
 
-def _evidenced(
-    frame: Frame, function: Function, candidates: dict[str, tuple[bool, bool]], told: set[str]
-) -> set[str]:
-    """The candidates that the body treats as tensors before they are given another value, and those that are `told` to be some."""
-    shown = set(told)
+def _evidenced(frame: Frame, function: Function, candidates: dict[str, tuple[bool, bool]]) -> set[str]:
+    """The candidates that the body treats as tensors before they are given another value."""
+    shown: set[str] = set()
     attributes: dict[str, set[str]] = {}
     refuted: set[str] = set()
     rebound: set[str] = set()
@@ -288,7 +284,7 @@ def _of_expression(frame: Frame, root: cst.CSTNode, names: set[str]) -> Iterator
     for node in walk(root):
         match node:
             case cst.Attribute(value=cst.Name(value=name), attr=cst.Name(value=attribute)) if name in names:
-                if attribute in ONLY_TENSORS:
+                if attribute in _ONLY_TENSORS:
                     yield "strong", name
                 elif attribute in _MODULE_METHODS or attribute in _ARRAY_ONLY or attribute == "numpy":
                     yield "no", name

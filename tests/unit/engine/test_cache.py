@@ -11,6 +11,7 @@ import pytest
 from torchdev_lint.config import Config
 from torchdev_lint.diagnostics import Applicability, Diagnostic, Edit, Fix, Position, Range, Related
 from torchdev_lint.engine import cache as cache_module
+from torchdev_lint.engine import cache_directory
 from torchdev_lint.engine import run as run_module
 from torchdev_lint.engine.cache import Cache
 from torchdev_lint.engine.cache_format import FIELDS, from_plain, to_plain
@@ -18,6 +19,8 @@ from torchdev_lint.engine.cache_key import cache_key
 from torchdev_lint.engine.caches import Caches
 from torchdev_lint.engine.file_check import NO_FIXES
 from torchdev_lint.engine.run import Job, run
+from torchdev_lint.engine.sources import Seen
+from torchdev_lint.engine.stamps import stamp_of_path
 
 BOTH = "from devices import pick\nimport torch\n\nx = torch.ones(2, device='cuda') + torch.ones(2, device=pick())\n"
 
@@ -174,7 +177,7 @@ def test_damage_costs_time_only(
     data = kept.read_bytes()
     if damage == "entry":
         body = json.loads(data.partition(b"\n")[2])
-        body["entries"]["a.py"][3] = [["TDV005"]]
+        body["entries"][str(project / "a.py")][3] = [["TDV005"]]
         text = json.dumps(body).encode()
         kept.write_bytes(cache_module._head(text) + b"\n" + text)
     else:
@@ -201,16 +204,18 @@ def test_files_that_have_gone_are_forgotten(
     (project / "c.py").write_text("import torch\n")
     lint()
     (kept,) = (project / "kept").glob("*.json")
-    assert set(json.loads(kept.read_bytes().partition(b"\n")[2])["entries"]) == {"a.py", "c.py"}
+    assert set(json.loads(kept.read_bytes().partition(b"\n")[2])["entries"]) == {
+        str(project / name) for name in ("a.py", "c.py")
+    }
 
 
 def test_old_keys_make_room(tmp_path: Path) -> None:
-    for number in range(cache_module.MAX_FILES + 5):
+    for number in range(cache_directory.MAX_FILES + 5):
         cache = Cache.load(str(tmp_path / "kept"), f"key {number}")
         cache.put("a.py", (1, 2, 3), "d", None, (), ())
         cache.save()
         os.utime(cache.path, (number, number))
-    assert len(list((tmp_path / "kept").glob("*.json"))) == cache_module.MAX_FILES
+    assert len(list((tmp_path / "kept").glob("*.json"))) == cache_directory.MAX_FILES
     assert (tmp_path / "kept" / ".gitignore").read_text() == "*\n"
 
 
@@ -240,3 +245,34 @@ def test_diagnostics_come_back_whole() -> None:
     )
     for given in (one, Diagnostic("a.py", "TDV001", "name", "message", place)):
         assert from_plain("a.py", json.loads(json.dumps(to_plain(given)))) == given
+
+
+def test_runs_at_the_same_time_add_to_each_other(project: Path) -> None:
+    for name in ("a.py", "b.py", "c.py", "d.py", "shared.py"):
+        (project / name).write_text("import torch\n")
+        aged(project / name)
+    where = str(project / "kept")
+    first, second, third = (Cache.load(where, "key") for _ in range(3))
+
+    def put(cache: Cache, name: str, said: str, shared: str = "same") -> None:
+        stamp, other = (stamp_of_path(str(project / one)) for one in (name, "shared.py"))
+        assert stamp is not None
+        assert other is not None
+        seen = Seen({str(project): (None, {"x.py": False})}, {str(project / "shared.py"): (other, shared)})
+        cache.put(str(project / name), stamp, said, seen, (), [said])
+
+    def told() -> dict[str, list[str]]:
+        last = Cache.load(where, "key")
+        known = {name: last.look_up(str(project / f"{name}.py")) for name in "abcd"}
+        return {name: list(result[1]) for name, result in known.items() if result is not None}
+
+    put(first, "a.py", "by the first")
+    put(first, "b.py", "by the first")
+    put(second, "b.py", "by the second")
+    put(second, "c.py", "by the second")
+    put(third, "d.py", "by the third", shared="as nobody else saw it")
+    first.save()
+    second.save()
+    assert told() == {"a": ["by the first"], "b": ["by the second"], "c": ["by the second"]}
+    third.save()
+    assert told() == {"d": ["by the third"]}
