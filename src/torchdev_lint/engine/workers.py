@@ -28,6 +28,8 @@ _NO_MORE = None
 """Instead of a tuple with a job."""
 START_TIMEOUT = 120.0
 """Seconds that a process may take to start."""
+END_TIMEOUT = 10.0
+"""Seconds that a process may take to end when it has nothing left to do."""
 FORKED_PAYS = 25_000
 SPAWNED_PAYS = 150_000
 """Bytes of source that have to be there for each process, whose start costs something too: it imports LibCST when it is
@@ -182,7 +184,10 @@ class _Pool(Generic[J, R]):
                 # Forked processes hold each other's pipes: closing ours alone would not be seen.
                 worker.connection.send(_NO_MORE)
             worker.connection.close()
-            worker.process.join()
+            worker.process.join(END_TIMEOUT)
+            if worker.process.is_alive():  # It has answered, and does not end: others are waited for.
+                worker.process.kill()
+                worker.process.join()
             return
         worker.index, job = self.jobs[self.next]
         self.next += 1
