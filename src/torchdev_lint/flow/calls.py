@@ -13,6 +13,7 @@ from torchdev_lint.flow import (
     current_device,
     device_objects,
     distributions,
+    evident_parts,
     hooks,
     host_reads,
     library_calls,
@@ -417,6 +418,7 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
         if frame.env.knows(derived) or frame.state(derived).kind == "module":
             return call_object(frame, derived, site)
     if name in _ONLY_TENSORS and state.kind == "unknown":
+        evident_parts.note_method(frame, site.receiver, thing, name)
         return tensors.call_method(frame, Tensor(state.device), name, site)
     if name in ("add_argument", "parse_args", "parse_known_args"):
         return command_lines.call_parser(frame, thing, name, site)

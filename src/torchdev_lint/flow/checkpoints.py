@@ -269,7 +269,10 @@ def _read_scope(
                 use.published = True
             case cst.Assign(value=value) if any(part is call for part in walk(value)):
                 if _takes_whole(value, call):
-                    targets += _bound([target.target for target in node.targets])
+                    bound = _bound([target.target for target in node.targets])
+                    targets += bound
+                    # `layer.weight.data = torch.load(path)`
+                    use.into_state_dict = use.into_state_dict or any(name.endswith(".data") for name in bound)
             case cst.Call(func=function, args=arguments):
                 text = operands.dotted(function) or (
                     function.attr.value if isinstance(function, cst.Attribute) else ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from torchdev_lint.flow import (
@@ -9,6 +11,7 @@ from torchdev_lint.flow import (
 )
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.events import DiscardedTogether, DiscardedTransfer
+from torchdev_lint.flow.evidence import ONLY_TENSORS
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import (
     Device,
@@ -19,7 +22,8 @@ from torchdev_lint.flow.lattice import (
 )
 from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.trees import walk
-from torchdev_lint.torch_api import tensor_methods
+from torchdev_lint.torch_api import modules, tensor_methods
+from torchdev_lint.torch_api.tensor_surface import TENSOR_NAMES
 
 
 def discarded(frame: Frame, device: Device, site: CallSite, target: Device) -> None:
@@ -27,20 +31,106 @@ def discarded(frame: Frame, device: Device, site: CallSite, target: Device) -> N
     certain = conflict(device, target, frame.env.path)
     if (certain is None or certain.level != Level.CERTAIN) and not _is_given(device, target):
         return  # it may be there already
-    if site.receiver is None or not _used_later(frame, site):
+    if site.receiver is not None and _used_later(frame, site):
+        _publish(frame, site, site.receiver, target)
+
+
+def discarded_unknown(frame: Frame, site: CallSite, target: Device) -> None:
+    """A thing of which nothing is known is moved and the result thrown away: it stays, unless it is a module."""
+    receiver = site.receiver
+    whole = frame.analysis.module if frame.function is None else frame.function.node
+    if receiver is None or frame.source.foreign:
         return
+    if isinstance(receiver, cst.Name) and _is_entry(whole, receiver.value):
+        _publish(frame, site, receiver, target, assignable=False)
+    elif _is_no_module(whole, receiver) and _used_later(frame, site):
+        _publish(frame, site, receiver, target)
+
+
+def _publish(
+    frame: Frame, site: CallSite, receiver: cst.BaseExpression, target: Device, *, assignable: bool = True
+) -> None:
     frame.analysis.publish(
         ("discarded", id(site.node)),
         DiscardedTransfer(
             node=site.node,
-            receiver=site.receiver,
-            receiver_text=frame.analysis.text(site.receiver),
+            receiver=receiver,
+            receiver_text=frame.analysis.text(receiver),
             device=describe(target),
-            assignable=isinstance(site.receiver, (cst.Name, cst.Attribute, cst.Subscript))
+            assignable=assignable
+            and isinstance(receiver, (cst.Name, cst.Attribute, cst.Subscript))
             and not isinstance(frame.discarded_with, cst.Tuple),
             together=_discarded_together(frame),
         ),
     )
+
+
+_BATCH = re.compile(
+    r"(?i)(?:^|_)(?:batch|batch_data|batch_dict|data_batch|inputs?|model_inputs|sample|samples|features|encod(?:ing|ings|ed)|tokens|tokenized|targets?|"
+    r"labels|feed_dict)$"
+)
+_LOADER = re.compile(r"(?i)(?:^|_)(?:data_?loader|loader|dl)\d*$")
+"""Names of mappings of tensors, and of what gives them."""
+
+
+def _is_no_module(whole: cst.CSTNode, receiver: cst.BaseExpression) -> bool:
+    """Whether a thing is a tensor by what the function does with it, or as an entry of a batch."""
+    match receiver:
+        case cst.Subscript(value=cst.Name(value=name)):
+            return _holds_batch(whole, name)
+        case cst.Name(value=name):
+            return _is_used_as_tensor(whole, name)
+        case _:
+            return False
+
+
+def _holds_batch(whole: cst.CSTNode, name: str) -> bool:
+    """Whether a name holds a batch: so called, or given by a loader."""
+    if _BATCH.search(name):
+        return True
+    return any(
+        _LOADER.search((dotted(loop.iter) or "").rpartition(".")[2]) is not None
+        and _is_target(loop.target, name)
+        for loop in walk(whole)
+        if isinstance(loop, cst.For)
+    )
+
+
+def _is_entry(whole: cst.CSTNode, name: str) -> bool:
+    """Whether a name runs over what a batch holds: `for key, x in batch.items()`."""
+    return any(
+        isinstance(loop, cst.For)
+        and isinstance(loop.iter, cst.Call)
+        and isinstance(loop.iter.func, cst.Attribute)
+        and loop.iter.func.attr.value in ("items", "values")
+        and isinstance(loop.iter.func.value, cst.Name)
+        and _is_target(loop.target, name)
+        and _holds_batch(whole, loop.iter.func.value.value)
+        for loop in walk(whole)
+    )
+
+
+def _is_target(target: cst.CSTNode, name: str) -> bool:
+    return any(isinstance(part, cst.Name) and part.value == name for part in walk(target))
+
+
+def _is_used_as_tensor(whole: cst.CSTNode, name: str) -> bool:
+    """Whether a name is given a value once, and what it holds is used as only a tensor can be."""
+    shown = False
+    bound = 0
+    for node in walk(whole):
+        match node:
+            case cst.Attribute(value=cst.Name(value=base), attr=cst.Name(value=attribute)) if base == name:
+                if attribute in modules.MODULE_EVIDENCE and attribute not in TENSOR_NAMES:
+                    return False
+                shown = shown or attribute in ONLY_TENSORS
+            case cst.Subscript(value=cst.Name(value=base), slice=[_, _, *_]) if base == name:
+                shown = shown or any(isinstance(element.slice, cst.Slice) for element in node.slice)
+            case cst.AssignTarget(target=target) | cst.For(target=target):
+                bound += _is_target(target, name)
+            case _:
+                pass
+    return shown and bound <= 1
 
 
 def _is_given(device: Device, target: Device) -> bool:

@@ -142,6 +142,15 @@ class MixedOperation:
 
 
 @dataclass(frozen=True, slots=True)
+class ReturnedFactory:
+    """What a function makes on the CPU for a tensor that it is given, and returns: the parameter `beside` has that tensor."""
+
+    made: Made
+    beside: str
+    function: str
+
+
+@dataclass(frozen=True, slots=True)
 class UnregisteredTensor:
     """A tensor kept as a plain attribute of a module met what moves with the module.
 
@@ -336,6 +345,7 @@ Event: TypeAlias = (
     ModelCall
     | OutputMoved
     | MixedOperation
+    | ReturnedFactory
     | HostRead
     | UnregisteredTensor
     | UnregisteredModule

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from torchdev_lint.flow.conditions import Key
+from torchdev_lint.flow.docstrings import tensors_told
 from torchdev_lint.flow.frame import BUILTINS, Frame
 from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import Api, Class, Function
@@ -42,7 +43,7 @@ _OTHER_ANNOTATION = re.compile(
     r"ndarray|np\.|numpy|ArrayLike|Array\b|[Ll]ist\b|[Dd]ict\b|[Tt]uple\b|Sequence|Iterable|Mapping|Iterator|Callable|\bint\b|\bfloat\b|\bstr\b|Any\b"
 )
 
-_ONLY_TENSORS = (
+ONLY_TENSORS = (
     frozenset(
         (
             "unsqueeze unsqueeze_ permute contiguous detach detach_ expand expand_as masked_fill type_as view_as view index_select "
@@ -105,7 +106,7 @@ class Evidence:
 
 _LIST_OF_TENSORS = re.compile(r"(?:typing\.)?(?:[Ll]ist|Sequence|Iterable)\[(?:torch\.)?Tensor\]")
 _TUPLE_OF_TENSORS = re.compile(r"(?:typing\.)?[Tt]uple\[((?:torch\.)?Tensor(?:, (?:torch\.)?Tensor)*)\]")
-_SEQUENCE = re.compile(r"(?:typing\.)?(?:[Ll]ist|[Tt]uple|Sequence)\b(?!.*Tensor)")
+_SEQUENCE = re.compile(r"(?:typing\.)?(?:[Ll]ist|Sequence)\b(?!.*Tensor)")
 
 
 def sequence_parameters(frame: Frame, function: Function) -> Iterator[str]:
@@ -164,7 +165,8 @@ def tensor_parameters(frame: Frame, function: Function) -> dict[str, Evidence]:
             continue
         candidates[name] = (optional, in_forward)
     if candidates:
-        for name in _evidenced(frame, function, candidates):
+        told = tensors_told(node, list(candidates))
+        for name in _evidenced(frame, function, candidates, told):
             found[name] = Evidence(candidates[name][0])
     return found
 
@@ -191,9 +193,11 @@ def is_number_parameter(frame: Frame, key: Key) -> bool:
 _NUMBERS = frozenset({"", "int", "float", "bool", "None", "Optional", "Union", "typing"})
 
 
-def _evidenced(frame: Frame, function: Function, candidates: dict[str, tuple[bool, bool]]) -> set[str]:
-    """The candidates that the body treats as tensors before they are given another value."""
-    shown: set[str] = set()
+def _evidenced(
+    frame: Frame, function: Function, candidates: dict[str, tuple[bool, bool]], told: set[str]
+) -> set[str]:
+    """The candidates that the body treats as tensors before they are given another value, and those that are `told` to be some."""
+    shown = set(told)
     attributes: dict[str, set[str]] = {}
     refuted: set[str] = set()
     rebound: set[str] = set()
@@ -284,7 +288,7 @@ def _of_expression(frame: Frame, root: cst.CSTNode, names: set[str]) -> Iterator
     for node in walk(root):
         match node:
             case cst.Attribute(value=cst.Name(value=name), attr=cst.Name(value=attribute)) if name in names:
-                if attribute in _ONLY_TENSORS:
+                if attribute in ONLY_TENSORS:
                     yield "strong", name
                 elif attribute in _MODULE_METHODS or attribute in _ARRAY_ONLY or attribute == "numpy":
                     yield "no", name

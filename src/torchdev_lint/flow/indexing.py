@@ -6,6 +6,7 @@ import libcst as cst
 
 from torchdev_lint.flow import (
     conflicts,
+    returned_factories,
 )
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import Cpu
@@ -94,6 +95,7 @@ def assign(frame: Frame, node: cst.Subscript, tensor: Tensor, keys: list[Value],
     (aten/native/TensorAdvancedIndexing.cpp, `index_put_` and `canDispatchToMaskedFill`).
     """
     index(frame, node, tensor, keys)
+    returned_factories.note_filled(frame, tensor, value)
     by_indices = any(
         isinstance(element.slice, cst.Index) and (is_index(key) or isinstance(element.slice.value, cst.List))
         for element, key in zip(node.slice, keys, strict=False)

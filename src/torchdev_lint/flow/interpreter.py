@@ -15,6 +15,7 @@ from torchdev_lint.flow import (  # registers the handlers, too
     forwarding,
     loaded_models,
     own_state,
+    returned_factories,
     statements,
     stored_devices,
 )
@@ -34,7 +35,7 @@ from torchdev_lint.flow.functions import (
 )
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.imports import NoImports
-from torchdev_lint.flow.lattice import CPU, UNKNOWN_DEVICE, Symbol
+from torchdev_lint.flow.lattice import CPU, UNKNOWN_DEVICE, Cpu, Symbol
 from torchdev_lint.flow.library_calls import hand_over_batches
 from torchdev_lint.flow.preparations import is_for_the_host, is_marked, run_before
 from torchdev_lint.flow.projects import Project, sets_default_device
@@ -102,10 +103,17 @@ _DEVICE_WORDS = re.compile(r"(?i)cuda|device|\.to\(|gpu|accelerat|\bmps\b|\bxpu\
 
 
 def _told(analysis: Analysis) -> Iterator[Event]:
-    """The events, less those that are only possible where the function itself shows that its argument is on the CPU."""
+    """The events, less those that are only possible where the function itself shows that its argument is on the CPU.
+
+    And less those that a tensor meets further on which is told where a function makes it to return it.
+    """
     for event in analysis.events.values():
         match event:
             case MixedOperation(certain=False, left=Symbol(key=key)) if key in analysis.read_on_host:
+                pass
+            case MixedOperation(certain=False, made=None, right=Cpu(origin=origin)) if (
+                origin is not None and returned_factories.is_told(analysis, origin)
+            ):
                 pass
             case _:
                 yield event
@@ -137,7 +145,9 @@ def read_alone(analysis: Analysis, function: Function) -> None:
     child.env.names = bind_symbolically(function)
     child.env.names |= dict.fromkeys(sequence_parameters(definition, function), Many(UNKNOWN))
     if not analysis.on_host:
-        child.env.names |= _tensors_given(analysis, function)
+        given = _tensors_given(analysis, function)
+        returned_factories.note_given(child, given)
+        child.env.names |= given
     hand_over_batches(child, function)
     # what must hold for the module to be read to its end holds whenever one of its functions runs
     child.env.path = definition.module_frame.env.path
@@ -146,6 +156,7 @@ def read_alone(analysis: Analysis, function: Function) -> None:
     run_before(child, function)
     analysis.replenish(2_000)
     value, end = run_body(child, function)
+    returned_factories.check(child, function)
     if analysis.recorder is not None:
         analysis.recorder.ended(child, value, end)
 

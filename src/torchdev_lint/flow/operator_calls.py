@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from torchdev_lint.flow import conflicts, generators, host_arguments
+from torchdev_lint.flow import conflicts, evident_parts, generators, host_arguments
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
@@ -42,6 +42,8 @@ def call(frame: Frame, operator: Operator, site: CallSite, receiver: Given | Non
             continue
         given = given_by(argument)
         if parameter is operator.parameters[0]:
+            for one in given:
+                evident_parts.note(frame, one.node, one.value)
             given = [replace(one, value=taken_for_tensor(frame, one.value)) for one in given]
         if parameter.role == INDEX:
             keys += given

@@ -84,6 +84,8 @@ class Project:
         self._nesting = 0
         self._length = 0
         self._forcing: set[tuple[str, str]] = set()
+        self._absent: dict[tuple[str, str], int] = {}
+        """Names that no star of a file brought, and how many files had been read then."""
         self._roots: dict[str, tuple[str, ...]] = {}
 
     def begin(self, analysis: Analysis, frame: Frame) -> None:
@@ -191,22 +193,37 @@ class Project:
         source = None if module.location.file is None else self._load(module.location.file)
         if source is not None and source.frame is not None:
             source.frame.env.names[name] = Object(("assigned", source.path, name), name)
+            self._absent.clear()
 
     def starred(self, source: Source, name: str) -> Value | None:
         """What a name stands for that came by a star; the last star wins."""
-        if name.startswith("_"):
+        key = (source.path, name)
+        if name.startswith("_") or self._absent.get(key) == len(self.files):
             return None
+        found = self._by_star(source, name, set())
+        if found is None and not self._nesting and not self._forcing:
+            self._absent[key] = len(self.files)
+        return found
+
+    def _by_star(self, source: Source, name: str, searched: set[str]) -> Value | None:
+        """The same, less the files that were `searched`: stars of stars lead to one file in very many ways."""
         for location in reversed(source.stars):
-            text = "" if location.file is None else self.sources.text(location.file) or ""
+            file = location.file
+            if file is None or file in searched:
+                continue
+            searched.add(file)
             # most stars do not bring the name: do not read their files for it
-            if re.search(rf"\b{name}\b|import\s*\*", text):
-                found = self._member(location, name, submodules=False)
+            if re.search(rf"\b{name}\b|import\s*\*", self.sources.text(file) or ""):
+                found = self._member(location, name, searched)
                 if found is not None:
                     return found
         return None
 
-    def _member(self, location: Location, name: str, *, submodules: bool = True) -> Value | None:
-        """What a module's name stands for; None when that cannot be found out."""
+    def _member(self, location: Location, name: str, searched: set[str] | None = None) -> Value | None:
+        """What a module's name stands for; None when that cannot be found out.
+
+        With `searched`, as a star has it: submodules do not count, and files that were searched need not be searched again.
+        """
         key = (location.file or location.directory or "", name)
         if key in self._forcing:
             return None
@@ -217,13 +234,18 @@ class Project:
                 value = source.frame.env.names.get(name)
                 if value is not None:
                     return _lasting(self.force(value))
-                found = self.starred(source, name) if source.stars else None
+                found = self._star_of(source, name, searched)
                 if found is not None:
                     return found
-            below = submodule(location, name, self.sources.exists) if submodules else None
+            below = submodule(location, name, self.sources.exists) if searched is None else None
             return None if below is None else Namespace(below, name)
         finally:
             self._forcing.discard(key)
+
+    def _star_of(self, source: Source, name: str, searched: set[str] | None) -> Value | None:
+        if not source.stars or name.startswith("_"):
+            return None
+        return self.starred(source, name) if searched is None else self._by_star(source, name, searched)
 
     # -- reading files
 

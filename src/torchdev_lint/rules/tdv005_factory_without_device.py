@@ -2,7 +2,8 @@
 
 ## What it does
 Finds `torch.zeros`, `arange`, `tensor`, `ones`, `rand` and the other factory functions called without `device=` whose result
-then meets, in the same function, a tensor that is on another device.
+then meets, in the same function, a tensor that is on another device. Also where a function makes one for a tensor that it is given (of
+its size, or filled with what is computed from it) and returns it: its caller gets two tensors on two devices.
 
 ## Why it fails
 A factory without `device=` makes a CPU tensor (unless a default device was set). The operation that meets both raises
@@ -30,7 +31,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from torchdev_lint.diagnostics import Applicability
-from torchdev_lint.flow.events import MixedOperation
+from torchdev_lint.flow.events import MixedOperation, ReturnedFactory
 from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Note, Rule
 from torchdev_lint.rules.edits import made_elsewhere
 from torchdev_lint.rules.stories import notes
@@ -45,11 +46,14 @@ class FactoryWithoutDevice(Rule):
     code = "TDV005"
     name = "factory-without-device"
     fix_applicability = Applicability.SAFE
-    answers: ClassVar = (MixedOperation,)
+    answers: ClassVar = (MixedOperation, ReturnedFactory)
     witness: ClassVar = ("simulated", "cuda")
 
     def check(self, event: Event) -> Iterator[Finding]:
         """Differences whose operand at fault was made by a factory of the same function are findings."""
+        if isinstance(event, ReturnedFactory):
+            yield _returned(event)
+            return
         assert isinstance(event, MixedOperation)
         if event.made is None:
             return
@@ -63,6 +67,13 @@ class FactoryWithoutDevice(Rule):
         meets = Note(event.node, "they meet here")
         shown = (*notes(event.left, "the other operand", event.left_device), meets)
         yield Finding(event.made.node, message, shown, _fix(event, event.made))
+
+
+def _returned(event: ReturnedFactory) -> Finding:
+    how = " without `device=`" if event.made.keyword else ""
+    message = f"made on the CPU{how} for `{event.beside}`, which may be on an accelerator, and returned by `{event.function}`"
+    fix = None if event.made.target is None else made_elsewhere(event.made, event.made.target)
+    return Finding(event.made.node, message, (), fix)
 
 
 def _fix(event: MixedOperation, made: Made) -> NodeFix | None:

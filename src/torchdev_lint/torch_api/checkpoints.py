@@ -65,7 +65,8 @@ WEIGHT_KEYS = re.compile(
 """Keys under which checkpoints keep what they hold."""
 
 TAKES_WEIGHTS = re.compile(
-    r"(?i)(?:load_(?:\w+_)?state|state_dict|load_weights|load_params|from_checkpoint|load_pretrained)"
+    r"(?i)(?:(?:load|set|restore)_(?!rng|random)(?:(?!rng|random)[a-z]+_)?state|load_[a-z]+_dict|state_dict|"
+    r"load_weights|load_params|from_checkpoint|load_pretrained)"
 )
 """Functions that are given the weights of a model."""
 

@@ -74,7 +74,7 @@ PAIRS: dict[str, tuple[str, str]] = {
         """
         def curve(coef, x: torch.Tensor):
             if len(coef) < 1:
-                return torch.zeros(x.shape)
+                return torch.zeros(4)
             return x * coef[0]
 
         def scaled(x: torch.Tensor):

@@ -549,3 +549,25 @@ class TestDiskSources:
         sources.tree(str(tmp_path / "b.py"))
         sources.tree(str(tmp_path / "c.py"))
         assert sources.tree(str(tmp_path / "a.py")) is not first
+
+
+@pytest.mark.timeout(120)
+def test_stars_of_stars_are_searched_once(check: Check) -> None:
+    """Each module has the stars of all before it, as fastai does: the ways to the first one double with each."""
+    chain = {
+        f"lib/m{number}.py": "".join(f"from .m{before} import *\n" for before in range(number))
+        + f"x{number} = {number}\n"
+        for number in range(26)
+    }
+    main = """
+        import torch
+        from lib.m25 import *
+
+        for number in range(len(str(x3))):
+            a = torch.ones(2, device="cuda") + cpu
+            print(isinstance(a, int), undefined, undefined_too)
+        b = torch.ones(2, device="cuda") + late
+    """
+    chain["lib/m0.py"] = "import torch\ncpu = torch.ones(2)\n"
+    chain["lib/m1.py"] = "from .m0 import *\nlate = torch.zeros(2)\n"
+    assert check({**chain, "lib/__init__.py": "", "main.py": main}) == ["TDV004 6", "TDV004 8"]

@@ -1,0 +1,216 @@
+"""What a function makes for a tensor that it is given, and returns from the CPU: a mask of its size, results for its rows.
+
+Nothing fails in the function. Its caller has the tensor on an accelerator and gets a companion that is on the CPU, and the first
+operation on both raises. So it is told where the result is made: what is made has the size of a parameter that is a tensor, or is
+filled with what is where that parameter is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from torchdev_lint.flow.analysis import Analysis
+from torchdev_lint.flow.attribution import worth_telling
+from torchdev_lint.flow.device_values import same_device
+from torchdev_lint.flow.events import Made, ReturnedFactory
+from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.lattice import Conflict, Cpu, Device, Level, Origin, Symbol
+from torchdev_lint.flow.operands import dotted
+from torchdev_lint.flow.trees import walk
+from torchdev_lint.flow.values import Either, Function, Items, Tensor, Value
+from torchdev_lint.torch_api.factories import TAKES_DEVICE
+
+_COLLECTS = re.compile(
+    r"(?i)(?:^|_)(?:predict\w*|eval\w*|extract\w*|collect\w*|sampl\w*|split\w*|perm\w*|shuffl\w*|ind(?:ex|exes|ices)|idxs?|"
+    r"metrics?|scor\w+|accuracy|stat\w*|summar\w*|generate\w*|build\w*|make\w*|init\w*|create\w*|get_config|count\w*|len\w*|histogram)(?:_|$)"
+)
+"""Functions, by name, whose results may well be collected on the CPU, or that make what is moved later."""
+
+_STAYING = frozenset("randperm arange randint tensor as_tensor from_numpy".split())
+"""What may well stay on the CPU: indices index everywhere, and data is where it comes from."""
+
+_READS = frozenset({"cpu", "numpy", "tolist", "item"})
+_MOVES = frozenset({"to", "cuda", "cpu", "type_as", "numpy", "tolist", "item", "new_tensor"})
+_SIZES = frozenset({"shape", "size", "dim", "ndim", "numel"})
+
+
+def note_given(frame: Frame, given: dict[str, Value]) -> None:
+    """The parameters of a function read alone that are tensors for certain."""
+    node = None if frame.function is None else frame.function.node
+    for name, value in given.items():
+        frame.analysis.notes["given", id(node), name] = value
+
+
+def is_told(analysis: Analysis, origin: Origin) -> bool:
+    """Whether what made a tensor is told already, as something that a function returns."""
+    return isinstance(analysis.events.get(("factory", id(origin.root().node))), ReturnedFactory)
+
+
+def check(frame: Frame, function: Function) -> None:
+    """A function that nobody called was read to its end: publish what it returns from the CPU."""
+    node = function.node
+    if (
+        not isinstance(node, cst.FunctionDef)
+        or frame.analysis.on_host
+        or frame.yields
+        or _COLLECTS.search(function.name)
+        or (frame.parent is not None and frame.parent.function is not None)
+    ):
+        return
+    given = dict(_given(frame, node))
+    if not given:
+        return
+    returned = [origin for value, _ in frame.returns for origin in _made(frame, value)]
+    if not returned or _works_on_host(node) or _moved_by_caller(frame, function.name):
+        return
+    for origin in returned:
+        beside = _beside(frame, node, origin, given)
+        if beside is None:
+            continue
+        name, device = beside
+        if not worth_telling(frame, Conflict(Level.POSSIBLE, device, Cpu(origin))):
+            continue
+        target = None if frame.rebound_before(name, origin) else f"{name}.device"
+        keyword = (dotted(origin.node.func) or "").rpartition(".")[2] in TAKES_DEVICE
+        made = Made(origin.node, target, keyword)
+        frame.analysis.publish(("factory", id(origin.node)), ReturnedFactory(made, name, function.name))
+
+
+def note_filled(frame: Frame, tensor: Tensor, value: Value) -> None:
+    """`x[i] = y` copies from another device: what is made on the CPU is for what is where `y` is."""
+    origin = _factory_of(tensor.device)
+    if (
+        origin is not None
+        and isinstance(value, Tensor)
+        and isinstance(value.device, Symbol)
+        and value.device.assumed
+    ):
+        frame.analysis.notes.setdefault(("filled", id(origin.node)), value.device)
+
+
+def _factory_of(device: Device) -> Origin | None:
+    """The factory call without `device=` that made what is on the CPU."""
+    origin = device.origin if isinstance(device, Cpu) else None
+    if (
+        origin is None
+        or origin.what != "factory"
+        or not isinstance(origin.node, cst.Call)
+        or not origin.node.args
+    ):
+        return None
+    if (dotted(origin.node.func) or "").rpartition(".")[2] in _STAYING:
+        return None
+    if any(a.keyword is not None and a.keyword.value == "device" for a in origin.node.args):
+        return None
+    return origin
+
+
+def _made(frame: Frame, value: Value) -> Iterator[Origin]:
+    for part in value.items if isinstance(value, Items) else (value,):
+        origin = _factory_of(part.device) if isinstance(part, Tensor) and part.scalar is not True else None
+        if origin is not None and origin.frame == frame.uid:
+            yield origin
+
+
+def _given(frame: Frame, node: cst.FunctionDef) -> Iterator[tuple[str, Symbol]]:
+    """The parameters that were read as tensors: by name, with where they are."""
+    for parameter in (*node.params.posonly_params, *node.params.params, *node.params.kwonly_params):
+        value = frame.analysis.notes.get(("given", id(node), parameter.name.value))
+        if isinstance(value, Either):
+            value = value.otherwise
+        if isinstance(value, Tensor) and isinstance(value.device, Symbol):
+            yield parameter.name.value, value.device
+
+
+def _beside(
+    frame: Frame, node: cst.FunctionDef, origin: Origin, given: dict[str, Symbol]
+) -> tuple[str, Symbol] | None:
+    """The parameter for which the tensor was made: that its size is taken from, or that it is filled with."""
+    filled = frame.analysis.notes.get(("filled", id(origin.node)))
+    for name, device in given.items():
+        if filled is not None and same_device(filled, device):
+            return name, device
+    for name, device in given.items():
+        sizes = _named_sizes(node, name)
+        if any(_is_size(part, name, sizes) for argument in origin.node.args for part in walk(argument.value)):
+            return name, device
+    return None
+
+
+def _is_size(node: cst.CSTNode, name: str, sizes: set[str]) -> bool:
+    match node:
+        case cst.Attribute(value=cst.Name(value=base), attr=cst.Name(value=attribute)):
+            return base == name and attribute in _SIZES
+        case cst.Call(func=cst.Name(value="len"), args=[cst.Arg(value=cst.Name(value=base))]):
+            return base == name
+        case cst.Name(value=base):
+            return base in sizes
+        case _:
+            return False
+
+
+def _named_sizes(node: cst.FunctionDef, name: str) -> set[str]:
+    """The names that hold sizes of the parameter: `n, c = x.shape`."""
+    found: set[str] = set()
+    for part in walk(node.body):
+        if not isinstance(part, cst.Assign) or not any(_is_size(p, name, set()) for p in walk(part.value)):
+            continue
+        if (
+            isinstance(part.value, cst.Call)
+            and not _is_size(part.value.func, name, set())
+            and not _is_size(part.value, name, set())
+        ):
+            continue  # computed with its size, and with who knows what
+        for target in part.targets:
+            whole = target.target
+            listed = (
+                [e.value for e in whole.elements] if isinstance(whole, (cst.Tuple, cst.List)) else [whole]
+            )
+            found |= {one.value for one in listed if isinstance(one, cst.Name)}
+    return found
+
+
+def _works_on_host(node: cst.FunctionDef) -> bool:
+    """Whether the function reads tensors on the CPU itself."""
+    return any(
+        isinstance(part, cst.Attribute)
+        and part.attr.value in _READS
+        and isinstance(part.value, cst.BaseExpression)
+        for part in walk(node.body)
+    )
+
+
+def _moved_by_caller(frame: Frame, name: str) -> bool:
+    """Whether a caller in the file moves what the function returns, or reads it."""
+    key = ("results moved", name)
+    known = frame.analysis.notes.get(key)
+    if known is None:
+        known = frame.analysis.notes[key] = any(
+            _moves(part, name) for part in walk(frame.analysis.module)
+        ) or any(
+            re.search(rf"\b{re.escape(held)}\s*\.\s*(?:to|cuda|type_as)\(", frame.analysis.module.code)
+            for held in _holders(frame.analysis.module, name)
+        )
+    return bool(known)
+
+
+def _is_call_of(node: cst.CSTNode, name: str) -> bool:
+    return isinstance(node, cst.Call) and (dotted(node.func) or "").rpartition(".")[2] == name
+
+
+def _moves(node: cst.CSTNode, name: str) -> bool:
+    return isinstance(node, cst.Attribute) and node.attr.value in _MOVES and _is_call_of(node.value, name)
+
+
+def _holders(module: cst.Module, name: str) -> Iterator[str]:
+    """The names that hold what a call of the function returned."""
+    for node in walk(module):
+        if isinstance(node, cst.Assign) and _is_call_of(node.value, name):
+            for part in walk(node.targets[0].target):
+                if isinstance(part, (cst.Name, cst.Attribute)):
+                    held = dotted(part)
+                    if held is not None and held != "self":
+                        yield held

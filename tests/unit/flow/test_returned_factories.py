@@ -1,0 +1,139 @@
+"""What a function makes on the CPU for a tensor that it is given, and returns."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from torchdev_lint.config import Config
+from torchdev_lint.engine.findings import findings
+
+HEAD = "import torch\nfrom torch import nn\nfrom lib import helper\n\ndevice = helper()\n"
+
+PAIRS: dict[str, tuple[str, str]] = {
+    "of its size": (
+        """
+        def causal(n):
+            return torch.triu(torch.ones(n, n)) == 1
+        """,
+        """
+        def causal(x: torch.Tensor):
+            n = x.shape[1]
+            return torch.triu(torch.ones(n, n)) == 1
+        """,
+    ),
+    "filled with what is computed from it": (
+        """
+        def pairs(loss, x: torch.Tensor):
+            out = torch.zeros(3, device=x.device)
+            for i, row in enumerate(x.unbind()):
+                out[i] = row.exp()
+            return out
+        """,
+        """
+        def pairs(loss, x: torch.Tensor):
+            out = torch.zeros(3)
+            for i, row in enumerate(x.unbind()):
+                out[i] = row.exp()
+            return out
+        """,
+    ),
+    "the caller moves it": (
+        """
+        def ones(x: torch.Tensor):
+            return x, torch.ones(x.size(0))
+
+        def scaled(y):
+            x, w = ones(y)
+            w = w.to(y.device)
+            return x * w
+        """,
+        """
+        def ones(x: torch.Tensor):
+            return x, torch.ones(x.size(0))
+
+        def scaled(y):
+            x, w = ones(y)
+            return x * w
+        """,
+    ),
+    "the size may be anything's": (
+        """
+        class Head(nn.Module):
+            def weights(self, x: torch.Tensor, table):
+                return torch.zeros(len(table), 3)
+        """,
+        """
+        class Head(nn.Module):
+            def weights(self, x: torch.Tensor, table):
+                return torch.zeros(len(x), 3)
+        """,
+    ),
+    "an order may stay on the CPU": (
+        """
+        def order(x: torch.Tensor):
+            return torch.randperm(x.size(0))
+        """,
+        """
+        def noise(x: torch.Tensor):
+            return torch.rand(x.size(0))
+        """,
+    ),
+    "the function reads on the CPU": (
+        """
+        def table(x: torch.Tensor):
+            rows = x.cpu()
+            return torch.zeros(rows.size(0), x.size(1))
+        """,
+        """
+        def table(x: torch.Tensor):
+            rows = x.clone()
+            return torch.zeros(rows.size(0), x.size(1))
+        """,
+    ),
+}
+
+
+def _codes(text: str) -> list[str]:
+    return [finding.code for finding in findings(HEAD + textwrap.dedent(text), "run.py", Config())]
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_only_the_second_of_a_pair_is_at_fault(name: str) -> None:
+    good, bad = PAIRS[name]
+    assert _codes(good) == []
+    assert _codes(bad) == ["TDV005"]
+
+
+def test_what_a_caller_meets_is_told_once_where_it_is_made() -> None:
+    program = """
+    def mask(x: torch.Tensor):
+        return torch.ones(x.size(0), 1)
+
+    class Head(nn.Module):
+        def forward(self, x):
+            return x * mask(x)
+    """
+    (found,) = findings(HEAD + textwrap.dedent(program), "run.py", Config())
+    assert (found.code, found.range.start.row) == ("TDV005", 8)
+    assert found.fix is not None
+    assert found.fix.edits[0].content == ", device=x.device"
+
+
+@pytest.mark.parametrize(
+    ("told", "is_tensor"),
+    [
+        ("x (torch.Tensor): the input", True),
+        ("x : tensor", True),
+        ("x: torch.Tensor of shape (n, 3)", True),
+        (":type x: torch.LongTensor", True),
+        ("x (:class:`torch.Tensor`, optional): the input", True),
+        ("x (list of torch.Tensor): the inputs", False),
+        ("x (torch.Tensor or np.ndarray): the input", False),
+        ("x : array", False),
+    ],
+)
+def test_a_parameter_is_what_the_documentation_calls_it(told: str, *, is_tensor: bool) -> None:
+    program = f'def f(x):\n    """Do.\n\n    {told}\n    """\n    return x * torch.ones(3)\n'
+    assert _codes(program) == ["TDV005"] * is_tensor
