@@ -385,8 +385,10 @@ def symbolic_self(model: ClassModel) -> tuple[Object, Environment]:
 
 def _stays_unmoved(frame: Frame, model: ClassModel, name: str, held: Value) -> bool:
     """Whether a module that `__init__` built is still on the CPU in every method: nothing takes it out of the class."""
-    if not isinstance(held, Object) or model.has_unseen_base() or model.bases_in_file():
+    if not isinstance(held, Object) or model.bases_in_file():
         return False
+    if model.has_unseen_base() and (model.is_module or not own_state.sets_device(model)):
+        return False  # the base may well place what it knows of
     state = frame.state(held)
     return (
         state.kind == "module"

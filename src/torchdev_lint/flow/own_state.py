@@ -35,7 +35,25 @@ def unstable(model: ClassModel, initializer: cst.FunctionDef | None, held: Mappi
         name
         for name, methods in writers.items()
         if not (_made_on_host(held.get(name)) and all(id(method) in setters for method in methods))
+        and not _stays_parameter(held.get(name), name, methods)
     }
+
+
+def _stays_parameter(value: Value | None, name: str, methods: list[cst.FunctionDef]) -> bool:
+    """Whether a parameter of a module is only ever replaced by another: it is where the module is, or that method is at fault."""
+    if not isinstance(value, Tensor) or not value.parameter:
+        return False
+    return all(
+        isinstance(given, cst.Call) and (dotted(given.func) or "").rpartition(".")[2] == "Parameter"
+        for method in methods
+        for _, given in _values_set(method, name)
+    )
+
+
+def sets_device(model: ClassModel) -> bool:
+    """Whether the class's own `__init__` keeps a device on `self`: then it is the class that places what it builds."""
+    initializer = model.methods.get("__init__")
+    return initializer is not None and any(name.endswith("device") for name in _self_writes(initializer))
 
 
 def held_at_first(

@@ -22,6 +22,7 @@ from torchdev_lint.flow.lattice import (
     Origin,
 )
 from torchdev_lint.flow.operands import Operand, dotted
+from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import Object, Value
 
 
@@ -82,13 +83,24 @@ def publish_model_call(
 
 def _built(frame: Frame, report: Report, callee: Callee, found: Conflict, unmoved: Origin) -> Built:
     """The call that built a module which was never moved, and how to move it."""
-    at_fault = bool(report.crossed)
+    at_fault = bool(report.crossed) or _is_kept_by_class(report.frame, callee, unmoved)
     spot = placements.spot_of(frame, unmoved, callee.thing, report.given, found.right)
     if spot is not None:
         return Built(unmoved.node, spot[1], at_fault, spot[0])
     target = target_expression(report.frame, report.given)
     usable = target is not None and report.frame.bound_before(target, unmoved)
     return Built(unmoved.node, target if usable else None, at_fault)
+
+
+def _is_kept_by_class(frame: Frame, callee: Callee, unmoved: Origin) -> bool:
+    """Whether a class built the model for all its methods: that is where it has to be moved, once."""
+    receiver = None if frame.function is None else frame.function.receiver
+    if not isinstance(receiver, Object) or callee.thing is None or unmoved.frame == frame.uid:
+        return False
+    state = frame.state(receiver)
+    if state.kind != "instance" or state.model is None or callee.thing not in state.attributes.values():
+        return False
+    return any(part is unmoved.node for part in walk(state.model.node))
 
 
 def _name_of_module(frame: Frame, callee: Callee, moved_by: Transfer | None) -> str:

@@ -12,6 +12,50 @@ from torchdev_lint.engine.findings import findings
 HEAD = "import torch\nfrom torch import nn\nfrom lib import Base, Metric, build\n"
 
 PAIRS: dict[str, tuple[str, str]] = {
+    "a class that keeps a device of its own places what it builds, whatever its base": (
+        """
+        class Scorer(Base):
+            def __init__(self):
+                self.gpt = nn.Linear(3, 3)
+
+            def score(self, rows):
+                return self.gpt(torch.tensor(rows).to(self.device))
+        """,
+        """
+        class Scorer(Base):
+            def __init__(self, device):
+                self.gpt = nn.Linear(3, 3)
+                self.device = device
+
+            def score(self, rows):
+                return self.gpt(torch.tensor(rows).to(self.device))
+        """,
+    ),
+    "a parameter that another one replaces": (
+        """
+        class Table(nn.Module):
+            def __init__(self, n):
+                super().__init__()
+                self.weight = nn.Parameter(torch.zeros(n, 3))
+
+            def swap(self, rows):
+                self.weight = rows
+
+            def extend(self, n):
+                extra = torch.zeros(n, 3)
+                self.weight = nn.Parameter(torch.cat([self.weight.data, extra]))
+        """,
+        """
+        class Table(nn.Module):
+            def __init__(self, n):
+                super().__init__()
+                self.weight = nn.Parameter(torch.zeros(n, 3))
+
+            def extend(self, n):
+                extra = torch.zeros(n, 3)
+                self.weight = nn.Parameter(torch.cat([self.weight.data, extra]))
+        """,
+    ),
     "the model is moved in another method": (
         """
         class Runner(Base):
@@ -781,3 +825,9 @@ def test_what_may_be_left_out_is_not_moved_by_a_safe_fix() -> None:
     _, wrong = PAIRS["an input that may be left out"]
     fixes = [one.fix for one in findings(HEAD + textwrap.dedent(wrong), "m.py", Config())]
     assert [None if fix is None else fix.applicability.name for fix in fixes] == ["UNSAFE"]
+
+
+def test_a_model_that_is_never_moved_is_told_where_the_class_builds_it() -> None:
+    _, wrong = PAIRS["a class that keeps a device of its own places what it builds, whatever its base"]
+    (found,) = findings(HEAD + textwrap.dedent(wrong), "program.py", Config())
+    assert (found.code, found.range.start.row) == ("TDV001", 7)
