@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import libcst as cst
+
+from torchdev_lint.flow import registration
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.iteration import ANY, part_for_all, parts_of
@@ -75,26 +78,33 @@ def put(frame: Frame, thing: Object, key: Value, value: Value) -> None:
         frame.set_state(thing, replace(frame.state(thing), device=UNKNOWN_DEVICE))
         return
     name = f"[{key.value!r}]" if isinstance(key, Literal) else f"[+{value.key!r}]"
-    add(frame, thing, name, value)
+    held = parts_of(frame, thing)
+    if held is not None and isinstance(key, Literal) and type(key.value) is int and key.value < 0:
+        name = held[key.value][0] if -key.value <= len(held) else name
+    add(frame, thing, name, value, frame.assigning)
 
 
-def append(frame: Frame, thing: Object, part: Object, node: object, *, many: bool = False) -> None:
+def append(frame: Frame, thing: Object, part: Object, node: cst.CSTNode, *, many: bool = False) -> None:
     """The container grows by a part, or (`many`) by any number of such parts."""
     held = parts_of(frame, thing)
     empty = not any(name.startswith("[") for name in frame.state(thing).attributes)
     name = f"[{len(held or ())}]" if (held is not None or empty) and not many else f"[+{id(node)}]"
-    add(frame, thing, ANY if many and empty else name, part)
+    add(frame, thing, ANY if many and empty else name, part, node)
 
 
-def add(frame: Frame, thing: Object, name: str, part: Object) -> None:
-    """The container holds a part under a name; where its parts are on several devices, its own is not known."""
+def add(frame: Frame, thing: Object, name: str, part: Object, node: cst.CSTNode | None = None) -> None:
+    """The container holds a part under a name; where its parts are on several devices, its own is not known.
+
+    A part that `node` adds after the container was moved is left behind: then the container stays where it was moved to.
+    """
+    late = node is not None and registration.note_late(frame, thing, part, node)
     state = frame.state(thing).with_attribute(name, part)
     state = replace(state, registered=state.registered | {name})
     added = frame.state(part)
     anywhere = all(isinstance(leaf, Anywhere) for leaf in leaves(added.device))
     if all(isinstance(leaf, Anywhere) for leaf in leaves(state.device)):
         state = replace(state, device=added.device if added.kind == "module" else UNKNOWN_DEVICE)
-    elif added.device != state.device and not anywhere:
+    elif added.device != state.device and not anywhere and not late:
         state = replace(state, device=UNKNOWN_DEVICE)
     frame.set_state(thing, state)
 

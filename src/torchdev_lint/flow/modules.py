@@ -23,7 +23,7 @@ from torchdev_lint.flow.iteration import ANY
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Accelerator, Anywhere, Device, Symbol, leaves
 from torchdev_lint.flow.model_calls import check_inputs_together, check_model_call, check_part
 from torchdev_lint.flow.objects import escape, forget_device, is_module_like, move, moves_with_owner
-from torchdev_lint.flow.registration import check_late
+from torchdev_lint.flow.registration import check_late, note_late
 from torchdev_lint.flow.values import (
     NONE,
     UNKNOWN,
@@ -252,8 +252,10 @@ def _register(frame: Frame, thing: Object, site: CallSite) -> Value:
         attribute = name_given(site, 0) or f"[+{id(given.node)}{frame.round}]"
         state = frame.state(thing)
         if state.api in api.CONTAINERS and isinstance(value.value, Object):
-            module_containers.append(frame, thing, value.value, site.node)
+            module_containers.append(frame, thing, value.value, value.node)
             state = frame.state(thing)
+        elif isinstance(value.value, Object):
+            note_late(frame, thing, value.value, value.node)
         state = state.with_attribute(attribute, value.value)
         frame.set_state(thing, replace(state, registered=state.registered | {attribute}))
     return UNKNOWN

@@ -319,11 +319,28 @@ def move(frame: Frame, thing: Object, device: Device, seen: frozenset[object] = 
     frame.set_state(
         thing, replace(state, device=state.device if stays else device, attributes=attributes, moved=True)
     )
+    if state.model is not None and state.model.find("_apply") is not None:
+        _forget_plain_tensors(frame, thing, frozenset())
     derived = ("attr", thing.key)
     for key in [key for key in {**frame.env.imported, **frame.env.heap} if key[:2] == derived]:
         move(frame, Object(key), device, seen | {thing.key})
     if not seen and state.span is not None:
         _forget_unreached(frame, state.span)
+
+
+def _forget_plain_tensors(frame: Frame, thing: Object, seen: frozenset[object]) -> None:
+    """A class with a `_apply` of its own may take along what its parts hold without having registered it."""
+    state = frame.state(thing)
+    if thing.key in seen or state.kind != "module":
+        return
+    attributes = dict(state.attributes)
+    for name, held in attributes.items():
+        if isinstance(held, Tensor) and name not in state.registered:
+            attributes[name] = unknown_tensor()
+        for part in held.things if isinstance(held, AnyOf) else (held,):
+            if isinstance(part, Object):
+                _forget_plain_tensors(frame, part, seen | {thing.key})
+    frame.set_state(thing, replace(frame.state(thing), attributes=attributes))
 
 
 def _forget_unreached(frame: Frame, span: tuple[int, int]) -> None:

@@ -66,7 +66,9 @@ def call(frame: Frame, operator: Operator, site: CallSite, receiver: Given | Non
         unjudged = any(parameter.role == UNKNOWN_ROLE for parameter, _ in given_to)
         return Tensor(UNKNOWN_DEVICE, scalar=None) if unjudged else None
     generators.check(frame, site, result.device)
-    result = replace(result, scalar=_scalar_ness(operator, site, given_to, result.scalar, receiver))
+    scalar = _scalar_ness(operator, site, given_to, result.scalar, receiver)
+    dims = _dimensions(operator, site, receiver or (operands[0] if operands else None))
+    result = replace(result, scalar=False if dims else scalar, dims=dims)
     return Many(result) if operator.many else result
 
 
@@ -175,6 +177,37 @@ def _scalar_ness(
         case _:
             return False if operator.named("keepdim") is not None and reduces_inner_dimension(site) else None
 
+
+def _dimensions(operator: Operator, site: CallSite, first: Given | None) -> int:
+    """How many dimensions the result has at least, where those of the first operand are known."""
+    before = first.value.dims if first is not None and isinstance(first.value, Tensor) else 0
+    if not before:
+        return 0
+    if operator.name in KEEPS_DIMENSIONS:
+        return before
+    if operator.name in ("sort", "topk", "cummax", "cummin"):
+        return before + 1  # a pair, of which an index takes one
+    if operator.named("keepdim") is None:
+        return 0
+    dim = site.keyword("dim") or next(
+        (argument for argument in site.positional() if not isinstance(argument.value, Tensor)), None
+    )
+    if dim is None or not isinstance(dim.value, Literal) or dim.value == NONE:
+        return 0
+    return before if operator.name in PAIRS else before - 1
+
+
+PAIRS = frozenset(("max", "min", "median", "nanmedian", "mode", "kthvalue"))
+"""Reductions that give, for a dimension, a pair of values and indices: an index takes one of the two."""
+
+
+KEEPS_DIMENSIONS = frozenset(
+    (
+        "abs exp log log1p log2 sqrt rsqrt neg sin cos tanh sigmoid relu clamp clamp_min softmax log_softmax cumsum cumprod round "
+        "floor triu tril float double half long int bool clone detach contiguous nan_to_num pow square"
+    ).split()
+)
+"""Operations of one tensor whose result has its sizes."""
 
 VECTOR_PRODUCTS = frozenset({"matmul"})
 """0-dim for two vectors only, which programs leave to `dot`: taken for something with dimensions."""

@@ -38,6 +38,7 @@ from torchdev_lint.flow.values import Api, Either, Entries, Items, Many, Object,
 ATTRIBUTE = "attribute"
 LATE = "late"
 _HOLDS_MODULES = "holds modules"
+_HOLDS_TENSORS = "holds tensors"
 
 
 def noted(frame: Frame, holder: Value, name: str, value: Value) -> Value:
@@ -106,6 +107,15 @@ def _is_placeholder(frame: Frame, name: str, value: Tensor) -> bool:
     )
 
 
+def note_late(frame: Frame, holder: Object, part: Object, node: cst.CSTNode) -> bool:
+    """Whether a module that `node` puts into another one comes too late to be moved with it."""
+    state = frame.state(part)
+    if not frame.state(holder).moved or state.kind != "module" or state.moved or _is_late(state.device):
+        return False
+    _mark_late(frame, part, Origin(node, LATE, frame.uid))
+    return True
+
+
 def _mark_late(frame: Frame, thing: Object, origin: Origin) -> None:
     """Note that a module, with those of its parts that were not moved by themselves, was attached too late."""
     state = frame.state(thing)
@@ -159,6 +169,8 @@ def _is_kept(origin: Origin | None) -> bool:
 def _mark(frame: Frame, value: Value, origin: Origin, *, inside: bool) -> Value:
     match value:
         case Tensor(parameter=False):
+            if inside:
+                frame.analysis.notes[_HOLDS_TENSORS, id(origin.node)] = True
             return replace(value, device=_noted_once(value.device, origin))
         case Items(items):
             return Items(tuple(_mark(frame, item, origin, inside=True) for item in items))
@@ -233,8 +245,8 @@ def publish_tensor(
     """A tensor that is an unregistered attribute met one that is elsewhere."""
     value = assigned_value(site.node)
     origin = found.right.origin
-    kept = origin is not None and isinstance(
-        value, (cst.List, cst.Tuple, cst.Dict, cst.ListComp, cst.DictComp)
+    kept = (_HOLDS_TENSORS, id(site.node)) in frame.analysis.notes or (
+        origin is not None and isinstance(value, (cst.List, cst.Tuple, cst.Dict, cst.ListComp, cst.DictComp))
     )
     frame.analysis.publish(
         ("attribute", id(site.node)),
@@ -286,6 +298,9 @@ def check_late(frame: Frame, thing: Object, node: cst.CSTNode) -> bool:
         held = state.attributes.get(name)
         if not isinstance(held, Object):
             continue
+        if frame.state(held).api in ("torch.nn.ModuleList", "torch.nn.ModuleDict"):
+            behind = check_late(frame, held, node, target) or behind
+            continue
         found, late = None, None
         for device in _places(frame, held):
             late = next(
@@ -303,7 +318,7 @@ def check_late(frame: Frame, thing: Object, node: cst.CSTNode) -> bool:
             ("late", id(late.node)),
             LateSubmodule(
                 node=late.node,
-                attribute=name,
+                attribute=_attached(frame, late.node) or name,
                 value=assigned_value(late.node),
                 target=target_expression(frame, state.device),
                 device=describe(found.right),
@@ -313,6 +328,18 @@ def check_late(frame: Frame, thing: Object, node: cst.CSTNode) -> bool:
             ),
         )
     return behind
+
+
+def _attached(frame: Frame, node: cst.CSTNode) -> str | None:
+    """What a part that is no attribute of its own is called: `model[2]`, `nn.Linear(3, 2)` that is appended."""
+    match node:
+        case cst.Assign(targets=[cst.AssignTarget(target=cst.Subscript() as target)]):
+            return frame.analysis.text(target)
+        case cst.Arg(value=value):
+            text = frame.analysis.text(value)
+            return text if len(text) <= 40 and "\n" not in text else "a part"
+        case _:
+            return None
 
 
 def is_late(frame: Frame, leaf: Leaf) -> bool:
@@ -325,8 +352,10 @@ def is_late(frame: Frame, leaf: Leaf) -> bool:
 
 
 def assigned_value(node: cst.CSTNode) -> cst.BaseExpression | None:
-    """The expression of an assignment with one target."""
+    """The expression of an assignment with one target, or of an argument."""
     match node:
+        case cst.Arg(value=value) if not _is_display(value):
+            return value
         case cst.Assign(targets=[_], value=value):
             return value
         case cst.AnnAssign(value=value):

@@ -86,6 +86,106 @@ PAIRS: dict[str, tuple[str, str]] = {
         "t = torch.eye(3).diag() + 1\nx = there + t[0] + (torch.eye(3) @ torch.rand(3))[0]",
         "t = torch.eye(3) + 1\nx = there + t[-1]",
     ),
+    "what a reduction leaves of two dimensions": (
+        "t = torch.randn(20)\nx = there - t.mean(0) + torch.rand(2, 3).sum((0, 1)) + torch.rand(2, 3).sum()",
+        "t = torch.randn(20, 3)\nx = there - t.mean(0)",
+    ),
+    "what the maxima leave of two dimensions": (
+        "x = there * torch.rand(4, 3).max(0)[0][1]",
+        "x = there * torch.rand(4, 3).max(0)[0]",
+    ),
+    "dimensions kept by what is computed of each number": (
+        "t = torch.randn(5).abs().float()\nx = there * t[0]",
+        "t = torch.randn(5, 3).abs().float()\nx = there * t[0]",
+    ),
+    "added to a Sequential": (
+        """
+        m = nn.Sequential(nn.Linear(3, 3)).to(device)
+        m.add_module("head", nn.Linear(3, 2))
+        m.to(device)(there)
+        """,
+        """
+        m = nn.Sequential(nn.Linear(3, 3)).to(device)
+        m.add_module("head", nn.Linear(3, 2))
+        m(there)
+        """,
+    ),
+    "put into a Sequential": (
+        """
+        m = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3)).to(device)
+        m[-1] = nn.Linear(3, 2).to(device)
+        m(there)
+        """,
+        """
+        m = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3)).to(device)
+        m[-1] = nn.Linear(3, 2)
+        m(there)
+        """,
+    ),
+    "appended to the list of a module": (
+        """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.blocks = nn.ModuleList([nn.Linear(3, 3)])
+            def forward(self, x):
+                for block in self.blocks:
+                    x = block(x)
+                return x
+        net = Net()
+        net.blocks.append(nn.Linear(3, 3))
+        net.to(device)(there)
+        """,
+        """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.blocks = nn.ModuleList([nn.Linear(3, 3)])
+            def forward(self, x):
+                for block in self.blocks:
+                    x = block(x)
+                return x
+        net = Net().to(device)
+        net.blocks.append(nn.Linear(3, 3))
+        net(there)
+        """,
+    ),
+    "a part's tensor that its owner takes along": (
+        """
+        class Masked(nn.Linear):
+            def set(self, mask):
+                self.mask = mask
+            def forward(self, x):
+                return x @ (self.mask * self.weight)
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.line = Masked(3, 3)
+                self.line.set(torch.eye(3))
+            def _apply(self, fn):
+                super()._apply(fn)
+                self.line.mask = fn(self.line.mask)
+                return self
+            def forward(self, x):
+                return self.line(x)
+        Net().to(device)(there)
+        """,
+        """
+        class Masked(nn.Linear):
+            def set(self, mask):
+                self.mask = mask
+            def forward(self, x):
+                return x @ (self.mask * self.weight)
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.line = Masked(3, 3)
+                self.line.set(torch.eye(3))
+            def forward(self, x):
+                return self.line(x)
+        Net().to(device)(there)
+        """,
+    ),
 }
 
 DEFAULT = Config(off_by_default=frozenset(("TDV101", "TDV102")))
@@ -109,11 +209,32 @@ def test_wrong(_right: str, wrong: str) -> None:
     assert len(_codes(program(wrong))) == 1
 
 
+TUPLE = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.LSTM(3, 4)
+        self.hidden = self.start()
+    def start(self):
+        return torch.zeros(1, 4), torch.zeros(1, 4)
+    def forward(self, x):
+        x, self.hidden = self.cell(x, self.hidden)
+        return x
+Net().to(device)(there)
+"""
 FIXED: dict[str, tuple[str, str]] = {
     "an item of a list": ("x = sum([there, here])", "x = sum([there, here.to(device)])"),
     "what a partial is given": (
         "def add(a, b):\n    return a + b\nf = functools.partial(add, here)\nx = f(there)",
         "def add(a, b):\n    return a + b\nf = functools.partial(add, here.to(device))\nx = f(there)",
+    ),
+    "what is appended too late": (
+        "m = nn.Sequential(nn.Linear(3, 3)).to(device)\nm.append(nn.Linear(3, 2))\nm(there)",
+        "m = nn.Sequential(nn.Linear(3, 3)).to(device)\nm.append(nn.Linear(3, 2).to(device))\nm(there)",
+    ),
+    "a tuple that is no buffer": (
+        TUPLE,
+        TUPLE,
     ),
     "a list that has no method `to`": (
         "xs = [torch.rand(3).cpu() for _ in range(9)]\nys = list(map(lambda t: t + there, xs))",
