@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from torchdev_lint.flow import containers, operations
 from torchdev_lint.flow.callsites import Argument, CallSite, ImpliedItem, implied_items
 from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.iteration import MAX_UNROLLED, iterate, known_items
 from torchdev_lint.flow.operands import Given
 from torchdev_lint.flow.values import UNKNOWN, Either, Items, Literal, Many, Tensor, Value, element_of

@@ -299,7 +299,7 @@ def check_late(frame: Frame, thing: Object, node: cst.CSTNode) -> bool:
         if not isinstance(held, Object):
             continue
         if frame.state(held).api in ("torch.nn.ModuleList", "torch.nn.ModuleDict"):
-            behind = check_late(frame, held, node, target) or behind
+            behind = check_late(frame, held, node) or behind
             continue
         found, late = None, None
         for device in _places(frame, held):

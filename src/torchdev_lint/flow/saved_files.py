@@ -6,12 +6,11 @@ numbers, in lists and dicts are followed; a model's `state_dict` goes into a mod
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from torchdev_lint.flow import device_values
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.conditions import Key
 from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Cpu, Device, leaves
 from torchdev_lint.flow.values import (
     NONE,
