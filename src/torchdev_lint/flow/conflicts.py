@@ -17,7 +17,7 @@ from torchdev_lint.flow.attribution import (
     worth_telling,
 )
 from torchdev_lint.flow.cures import Callee, made_by, target_expression
-from torchdev_lint.flow.events import MixedOperation
+from torchdev_lint.flow.events import MixedOperation, Place
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import (
@@ -98,8 +98,21 @@ def check_operands(
     ):
         # the caller has no name for the device: the operation itself has the other operand
         report = Report(place_of(frame, at_fault.node, at_fault.value), frame, at_fault.device)
-    publish_mixed(frame, node, operation, report, found, beside)
+    publish_mixed(frame, node, operation, report, found, beside, onto=_onto(frame, at_fault, beside))
     return beside.device
+
+
+def _onto(frame: Frame, changed: Operand, other: Operand) -> tuple[Place, str] | None:
+    """How the other operand comes to one that is changed in place, and so cannot be moved itself."""
+    named = changed.node
+    while isinstance(named, cst.Subscript) and all(
+        isinstance(part.slice, cst.Index)
+        and isinstance(part.slice.value, (cst.Name, cst.Integer, cst.SimpleString))
+        for part in named.slice
+    ):
+        named = named.value
+    text = frame.analysis.text(changed.node) if changed.changed and dotted(named) is not None else None
+    return None if text is None else (place_of(frame, other.node, other.value), f"{text}.device")
 
 
 def check_index(frame: Frame, node: cst.CSTNode, table: Operand, key: Operand) -> bool:

@@ -124,7 +124,8 @@ class MixedOperation:
     """Operands of one operation are on different devices.
 
     `right` is where the operand at fault is, at `place`; `left` where the other one is, known as `other`. `certain`: on
-    every machine with an accelerator; else only once the parameter or module that the other follows is moved.
+    every machine with an accelerator; else only once the parameter or module that the other follows is moved. `onto`: the operand at
+    fault is changed in place and stays: the place of the other one, and an expression for the device of the first.
     """
 
     node: Any
@@ -139,6 +140,7 @@ class MixedOperation:
     target: str | None = None
     through: str = ""
     made: Made | None = None
+    onto: tuple[Place, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

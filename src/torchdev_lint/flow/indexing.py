@@ -104,7 +104,7 @@ def assign(frame: Frame, node: cst.Subscript, tensor: Tensor, keys: list[Value],
         return
     written = frame.assigning.value if isinstance(frame.assigning, (cst.Assign, cst.AnnAssign)) else None
     if written is not None:
-        target = Operand(Many(tensor), tensor.device, node.value)
+        target = Operand(Many(tensor), tensor.device, node.value, changed=True)
         conflicts.check_operands(frame, node, "index_put_", target, Operand(value, value.device, written))
 
 

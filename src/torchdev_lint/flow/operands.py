@@ -69,11 +69,12 @@ def place_of(frame: Frame, node: cst.Arg | cst.BaseExpression, value: Value) -> 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A value given to an operation at a node; `inside`: the node is a container that holds it."""
+    """A value given to an operation at a node; `inside`: the node is a container that holds it; `changed`: changed in place."""
 
     value: Value
     node: cst.BaseExpression
     inside: bool = False
+    changed: bool = False
 
 
 def given_by(argument: Argument) -> list[Given]:
@@ -91,11 +92,15 @@ def given_by(argument: Argument) -> list[Given]:
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A tensor (or a mapping of tensors) given to a call: its value, its device, the node that gives it."""
+    """A tensor (or a mapping of tensors) given to a call: its value, its device, the node that gives it.
+
+    `changed`: the call changes it in place, so that it cannot be moved on the spot.
+    """
 
     value: Value
     device: Device
     node: cst.Arg | cst.BaseExpression
+    changed: bool = False
 
 
 def operands_of(frame: Frame, argument: Argument) -> Iterator[Operand]:

@@ -63,7 +63,8 @@ def combine(
         value = given.value
         device = tensor_device(frame, value)
         if device is not None and counts_as_operand(frame, value):
-            operand = Operand(Many(value) if given.inside else value, device, given.node)
+            held = Many(value) if given.inside else value
+            operand = Operand(held, device, given.node, given.changed)
             found.append((device, scalar_ness(value), operand))
             strict += [found[-1]] if _is_strict(role, found[-1]) else []
     if not found:

@@ -28,7 +28,7 @@ def call(frame: Frame, operator: Operator, site: CallSite, receiver: Given | Non
         first = operator.parameters[0] if operator.parameters else Parameter(("self",))
         if first.is_operand:
             # what is changed in place cannot be moved on the spot: it counts as something inside a container
-            operands.append(replace(receiver, inside=operator.in_place))
+            operands.append(replace(receiver, inside=operator.in_place, changed=operator.in_place))
             roles.append(first.role)
     given_to = [
         (parameter, argument)

@@ -11,7 +11,7 @@ import libcst as cst
 from torchdev_lint.flow import placements, registration
 from torchdev_lint.flow.attribution import Report, called, report_at, transfer_of
 from torchdev_lint.flow.cures import Callee, beside_self, made_by, name_of_object, target_expression
-from torchdev_lint.flow.events import Built, MixedOperation, ModelCall, Transfer
+from torchdev_lint.flow.events import Built, MixedOperation, ModelCall, Place, Transfer
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import (
@@ -122,6 +122,7 @@ def publish_mixed(
     beside: Operand,
     *,
     module: Callee | None = None,
+    onto: tuple[Place, str] | None = None,
 ) -> None:
     """`module`: the other operand is a module that is called."""
     other: Operand | None = None if report.crossed or module is not None else beside
@@ -148,6 +149,7 @@ def publish_mixed(
             target=target,
             through=report.through,
             made=made,
+            onto=None if report.crossed else onto,
         ),
     )
 

@@ -104,7 +104,7 @@ def visit_AugAssign(frame: Frame, node: cst.AugAssign) -> None:
         return
     # the target cannot be moved on the spot: it counts as something inside a container
     given = [
-        operands.Given(left, node.target, inside=True),
+        operands.Given(left, node.target, inside=True, changed=True),
         operands.Given(right, node.value),
     ]
     result = operations.combine(frame, node, "operator", given, [SHARED, SCALAR])

@@ -311,7 +311,22 @@ def is_instance(frame: Frame, node: cst.CSTNode, value: Value, classes: Value) -
             return Constant(any("dict" in path or "Mapping" in path for path in paths))
         case Literal(value=constant):
             return Constant(any(path == f"builtins.{type(constant).__name__}" for path in paths))
+        case Object() if _is_read_module(frame, value) and set(paths) <= _CONTAINERS | _MODULES | {
+            "numpy.ndarray"
+        }:
+            return Constant(not _MODULES.isdisjoint(paths))
         case Object(key=key, text=text):
             return Atom("opaque", ("isinstance", key, tuple(sorted(paths))), f"isinstance({text}, ...)")
         case _:
             return opaque(frame, node)
+
+
+_MODULES = frozenset(("torch.nn.Module", "torch.nn.modules.Module", "torch.nn.modules.module.Module"))
+
+
+def _is_read_module(frame: Frame, thing: Object) -> bool:
+    """Whether a thing is a module of PyTorch or of the file, and so is no container that it could be taken for."""
+    state = frame.state(thing)
+    if state.kind != "module":
+        return False
+    return state.api.startswith("torch.nn.") if state.model is None else state.model.is_module

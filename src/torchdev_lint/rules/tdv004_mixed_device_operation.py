@@ -78,11 +78,16 @@ def _message(event: MixedOperation) -> str:
 
 
 def _fix(event: MixedOperation) -> NodeFix | None:
-    if event.target is None or event.place.container:
+    place, target, sure = event.place, event.target, Applicability.SAFE
+    if event.onto is not None:
+        # what is changed in place stays, on the host as a rule: a total, a histogram
+        (place, target), sure = event.onto, Applicability.UNSAFE
+    if target is None or place.container:
         return None
-    node = event.place.value_node
-    move = f".to({event.target})"
+    node = place.value_node
+    move = f".to({target})"
     edits: tuple[NodeEdit, ...] = (NodeEdit(node, "after", move),)
-    if event.place.needs_parentheses:
+    if place.needs_parentheses:
         edits = (NodeEdit(node, "before", "("), NodeEdit(node, "after", f"){move}"))
-    return NodeFix(edits, Applicability.SAFE, f"Move it with `{move}`")
+    what = "it" if event.onto is None else f"`{place.text}`" if len(place.text) <= 40 else "the other operand"
+    return NodeFix(edits, sure, f"Move {what} with `{move}`")

@@ -222,6 +222,24 @@ class Net(nn.Module):
         return x
 Net().to(device)(there)
 """
+TOTAL = """
+class Totals:
+    def __init__(self):
+        self.total = torch.zeros(3)
+        self.rows = [torch.zeros(3)]
+    def update(self, x):
+        self.total += x.sum(0)%s
+        self.rows[0].add_(x[0, :]%s)
+Totals().update(there)
+"""
+HELPER = """
+def to_device(data, device):
+    if isinstance(data, (list, tuple)):
+        return [to_device(x, device) for x in data]
+    return data.to(device)
+model = to_device(nn.Linear(3, 2), device)
+model(here%s)
+"""
 FIXED: dict[str, tuple[str, str]] = {
     "an item of a list": ("x = sum([there, here])", "x = sum([there, here.to(device)])"),
     "what a partial is given": (
@@ -231,6 +249,14 @@ FIXED: dict[str, tuple[str, str]] = {
     "what is appended too late": (
         "m = nn.Sequential(nn.Linear(3, 3)).to(device)\nm.append(nn.Linear(3, 2))\nm(there)",
         "m = nn.Sequential(nn.Linear(3, 3)).to(device)\nm.append(nn.Linear(3, 2).to(device))\nm(there)",
+    ),
+    "a total on the host": (
+        TOTAL % ("", ""),
+        TOTAL % (".to(self.total.device)", ".to(self.rows[0].device)"),
+    ),
+    "a module that a helper for containers moved": (
+        HELPER % "",
+        HELPER % ".to(device)",
     ),
     "a tuple that is no buffer": (
         TUPLE,
