@@ -67,7 +67,8 @@ def call(frame: Frame, operator: Operator, site: CallSite, receiver: Given | Non
         return Tensor(UNKNOWN_DEVICE, scalar=None) if unjudged else None
     generators.check(frame, site, result.device)
     scalar = _scalar_ness(operator, site, given_to, result.scalar, receiver)
-    dims = _dimensions(operator, site, receiver or (operands[0] if operands else None))
+    table = receiver or (operands[0] if operands else None)
+    dims = _dimensions(operator, site, table, method=receiver is not None)
     result = replace(result, scalar=False if dims else scalar, dims=dims)
     return Many(result) if operator.many else result
 
@@ -175,10 +176,10 @@ def _scalar_ness(
         case "m" if bare and given == 1:
             return True
         case _:
-            return False if operator.named("keepdim") is not None and reduces_inner_dimension(site) else None
+            return False if _leaves_a_dimension(operator, site, method=receiver is not None) else None
 
 
-def _dimensions(operator: Operator, site: CallSite, first: Given | None) -> int:
+def _dimensions(operator: Operator, site: CallSite, first: Given | None, *, method: bool) -> int:
     """How many dimensions the result has at least, where those of the first operand are known."""
     before = first.value.dims if first is not None and isinstance(first.value, Tensor) else 0
     if not before:
@@ -189,11 +190,13 @@ def _dimensions(operator: Operator, site: CallSite, first: Given | None) -> int:
         return before + 1  # a pair, of which an index takes one
     if operator.named("keepdim") is None:
         return 0
-    dim = site.keyword("dim") or next(
-        (argument for argument in site.positional() if not isinstance(argument.value, Tensor)), None
-    )
-    if dim is None or not isinstance(dim.value, Literal) or dim.value == NONE:
-        return 0
+    given = [
+        argument.value
+        for parameter, argument in bound(operator, site, int(method))
+        if parameter is operator.named("dim")
+    ]
+    if len(given) != 1 or not isinstance(given[0], Literal) or type(given[0].value) is not int:
+        return 0  # all of them, or several
     return before if operator.name in PAIRS else before - 1
 
 
@@ -222,15 +225,15 @@ def _of_equation(site: CallSite) -> bool | None:
     return not output.strip() if arrow else None
 
 
-def reduces_inner_dimension(site: CallSite) -> bool:
+def _leaves_a_dimension(operator: Operator, site: CallSite, *, method: bool) -> bool:
     """Whether a reduction certainly leaves a dimension: over a dimension other than the first, or with `keepdim`."""
-    keep, dim = site.keyword("keepdim"), site.keyword("dim")
-    if keep is not None and isinstance(keep.value, Literal) and keep.value.value is True:
-        return True
-    candidates = [dim] if dim is not None else site.positional()
-    return any(
-        isinstance(argument.value, Literal)
-        and isinstance(argument.value.value, int)
-        and argument.value.value >= 1
-        for argument in candidates
-    )
+    dim, keep = operator.named("dim"), operator.named("keepdim")
+    if keep is None:
+        return False
+    for parameter, argument in bound(operator, site, int(method)):
+        value = argument.value.value if isinstance(argument.value, Literal) else None
+        if (parameter is keep and value is True) or (
+            parameter is dim and type(value) is int and isinstance(value, int) and value >= 1
+        ):
+            return True
+    return False

@@ -90,6 +90,10 @@ PAIRS: dict[str, tuple[str, str]] = {
         "t = torch.randn(20)\nx = there - t.mean(0) + torch.rand(2, 3).sum((0, 1)) + torch.rand(2, 3).sum()",
         "t = torch.randn(20, 3)\nx = there - t.mean(0)",
     ),
+    "a number that is no dimension": (
+        "t = torch.rand(3, 4)\nx = there * t.norm(2) + t.quantile(0.5) + t.std(False) + t.norm(p=1) + t.sum(1).sum(0)",
+        "t = torch.rand(4, 3)\nx = there * t.norm(2, 0)",
+    ),
     "what the maxima leave of two dimensions": (
         "x = there * torch.rand(4, 3).max(0)[0][1]",
         "x = there * torch.rand(4, 3).max(0)[0]",
