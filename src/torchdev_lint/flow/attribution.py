@@ -27,6 +27,7 @@ from torchdev_lint.flow.lattice import (
     describe,
 )
 from torchdev_lint.flow.operands import Operand, dotted, place_of
+from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import Items, Many, Object, Tensor
 from torchdev_lint.torch_api.devices import DEVICE_NAME
 from torchdev_lint.torch_api.factories import FACTORIES
@@ -100,7 +101,7 @@ def _is_made_on_host_by_default(frame: Frame, parameter: Key) -> bool:
         isinstance(node, cst.If)
         and parameter[2] in tested_for_none(node.test)
         and any(_makes_on_host(line, parameter[2]) for line in node.body.body)
-        for node in current.function.node.body.body
+        for node in walk(current.function.node.body)
     )
 
 

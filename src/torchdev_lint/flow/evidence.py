@@ -23,7 +23,7 @@ from torchdev_lint.torch_api.tensor_surface import TENSOR_NAMES
 
 _HOST_FUNCTION = re.compile(
     r"(?i)(?:^|_)(?:collate\w*|transforms?|augment\w*|preprocess\w*|convert\w*|plot\w*|draw\w*|show|visuali[sz]e\w*|imshow|save\w*|"
-    r"export\w*|test|tests|setup|load\w*|tokeni[sz]e\w*|read\w*|write\w*|print\w*|report\w*|dump\w*|to_numpy|worker\w*)(?:_|$)"
+    r"export\w*|test|tests|setup|load\w*|tokeni[sz]e\w*|read\w*|write\w*|print\w*|report\w*|dump\w*|to_numpy|worker\w*|viterbi\w*)(?:_|$)"
 )
 """Functions, by name, that work on the host."""
 

@@ -750,6 +750,29 @@ model(data.x)
             return boxes_of(parts) * coordinates
         """,
     ),
+    "a path is looked for on the host": (
+        """
+        def viterbi_decode(scores: torch.Tensor, steps):
+            return [int(scores[step].argmax()) for step in range(steps)], scores + torch.zeros(3)
+        """,
+        """
+        def greedy_scores(scores: torch.Tensor, steps):
+            return [int(scores[step].argmax()) for step in range(steps)], scores + torch.zeros(3)
+        """,
+    ),
+    "a test speaks of a device that its machine lacks": (
+        """
+        import pytest
+        def test_moved(things):
+            new_device = torch.device(4)
+            assert things.moved(new_device).device == new_device
+        """,
+        """
+        import pytest
+        def test_moved(things):
+            moved = torch.zeros(3).to("cuda:4")
+        """,
+    ),
     "a parameter whose default is made on the CPU": (
         """
         def recalls(overlaps, thresholds=None):
