@@ -156,6 +156,7 @@ def _use(frame: Frame, site: CallSite) -> _Use:
         or any(api.OF_OTHERS.search(word) for word in (*words, *tested, function))
         or _has_address(frame, words)
         or _says_where_to_get(frame)
+        or any(api.PUBLISHED_NAME.search(word) for word in (*words, _literal(site.arguments[0].value)))
     )
     use.saved_here = use.saved_here or any(api.RANK.search(word) for word in words)
     if frame.function is not None:
@@ -177,6 +178,10 @@ def _has_address(frame: Frame, words: Sequence[str]) -> bool:
         and str(node.raw_value).endswith(files)
         for node in walk(frame.analysis.module)
     )
+
+
+def _literal(value: Value) -> str:
+    return str(value.value) if isinstance(value, Literal) else ""
 
 
 def _says_where_to_get(frame: Frame) -> bool:

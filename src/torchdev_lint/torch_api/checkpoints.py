@@ -32,6 +32,9 @@ FETCHES = re.compile(
 ADDRESS = re.compile(r"(?i)https?:|url|repo")
 """What is given to a function that downloads from the web."""
 
+PUBLISHED_NAME = re.compile(r"-[0-9a-f]{8,}\.\w+$")
+"""The convention for published weights: the beginning of the file's SHA256 in its name (torch/hub.py, `load_state_dict_from_url`)."""
+
 TO_BE_DOWNLOADED = re.compile(r"(?is)(?:download|wget|curl).{0,80}?https?://")
 """What documentation says of weights that are on the web."""
 

@@ -785,6 +785,18 @@ model(data.x)
             return torch.zeros(9) >= thresholds.unsqueeze(0)
         """,
     ),
+    "a file that is named as published weights are": (
+        """
+        WEIGHTS = "dpt_large-ade20k-b12dca68.pt"
+        model = nn.Linear(2, 2)
+        model.load_state_dict(torch.load(WEIGHTS))
+        """,
+        """
+        WEIGHTS = "dpt_large-ade20k-best.pt"
+        model = nn.Linear(2, 2)
+        model.load_state_dict(torch.load(WEIGHTS))
+        """,
+    ),
 }
 
 
