@@ -206,7 +206,11 @@ def settle_literals(analysis: Analysis) -> list[DeviceLiteral]:
     bare = frozenset(map(id, standing_alone(analysis.module))) if analysis.literals else frozenset()
     placing = _placing(analysis.module) if not TESTING.isdisjoint(analysis.imported) else None
     for uses in analysis.literals.values():
-        if placing is not None and uses[0].form in ("string", "call", "integer") and id(uses[0].node) not in placing:
+        if (
+            placing is not None
+            and uses[0].form in ("string", "call", "integer")
+            and id(uses[0].node) not in placing
+        ):
             continue  # a test may well speak of devices that its machine lacks
         called = [use for use in uses if use.inlined]
         decisive = called or uses
