@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from torchdev_lint.engine.settings import Settings
 
 
-def of_project(settings: Settings) -> Caches:
-    """The kept results of the project around the working directory. Raises `ConfigError`."""
-    return Caches(os.path.join(settings.for_directory(".").root, DIRECTORY), trusted=False)
+def of_project(settings: Settings, directory: str = ".") -> Caches:
+    """The kept results of the project around a directory. Raises `ConfigError`."""
+    return Caches(os.path.join(settings.for_directory(directory).root, DIRECTORY), trusted=False)
 
 
 @dataclass(slots=True)

@@ -17,6 +17,7 @@ from torchdev_lint.engine.prefilter import may_matter
 from torchdev_lint.engine.run import describe_bug
 from torchdev_lint.engine.sources import DiskSources
 from torchdev_lint.fixes.fixpoint import fix_text
+from torchdev_lint.lsp.kept import Kept, stamped
 from torchdev_lint.lsp.preferences import Preferences
 from torchdev_lint.lsp.programs import Program
 from torchdev_lint.source.document import dominant_newline
@@ -48,6 +49,8 @@ class Analysis:
     reads: frozenset[str] = frozenset()
     texts: Mapping[str, str] | None = None
     problem: str | None = None
+    kept: bool = False
+    """Whether it comes from earlier, so that nothing was seen in this session."""
 
 
 class EditorSources:
@@ -94,6 +97,7 @@ class Reader:
         self.root = root
         self._preferences = Preferences()
         self._settings: Settings | None = None
+        self._kept: Kept | None = None
         self._stale = False
         self._sources = EditorSources()
 
@@ -107,11 +111,16 @@ class Reader:
         self._stale = True
 
     def analyse(
-        self, program: Program, open_texts: Mapping[str, str], goes_on: Callable[[], bool]
+        self,
+        program: Program,
+        open_texts: Mapping[str, str],
+        goes_on: Callable[[], bool],
+        *,
+        observed: bool = False,
     ) -> Analysis:
         """Check a program. Raises `InterruptedReadingError` as soon as `goes_on` says no.
 
-        `open_texts`: what the editor has, by path.
+        `open_texts`: what the editor has, by path. What is known of the program from earlier is taken, unless it is to be `observed`.
         """
         from torchdev_lint.flow.observations import InterruptedReadingError, Observer
 
@@ -128,6 +137,14 @@ class Reader:
             return Analysis(program, config)
         observer = Observer(goes_on)
         try:
+            known = (
+                None if observed or self._kept is None else self._kept.look_up(program, config, open_texts)
+            )
+            if known is not None:
+                self._sources.open, self._sources.asked = open_texts, set()
+                return self._analysis(
+                    program, config, program.text, known.found, reads=known.reads, kept=True
+                )
             return self._checked(program, config, open_texts, observer)
         except InterruptedReadingError:
             raise
@@ -159,6 +176,7 @@ class Reader:
         if settings is None:
             shelf.cache_clear()  # Stub files are read again, too.
             settings = self._settings = preferences.settings(self.root)
+            self._kept = Kept(settings, self.root)
         rules = settings.file_rules(os.path.dirname(path))
         return settings.for_file(path), rules.excludes_within(path)
 
@@ -166,27 +184,51 @@ class Reader:
         self, program: Program, config: Config, open_texts: Mapping[str, str], observer: Observer
     ) -> Analysis:
         sources = self._sources
-        sources.open, sources.asked = open_texts, set()
+        before = stamped(program, open_texts)
+        # What is kept depends on what is on disk, and has to be read from there.
+        sources.open, sources.asked = open_texts if before is None else {}, set()
+        seen = sources.disk.watch()
         broken: dict[int, Diagnostic] = {}
         text = program.text
         if program.cells is not None:
             broken = broken_among(program.cells, program.path)
             text = program.cells.masked(text, frozenset(broken))
-        found = findings(text, program.path, config, sources=sources, recorder=observer)
+        bare: list[Diagnostic] = []
+        found = findings(text, program.path, config, sources=sources, recorder=observer, bare=bare)
+        if before is not None and self._kept is not None:
+            self._kept.keep(program, config, before, seen, found, bare)
+        return self._analysis(program, config, text, tuple(found), broken, observer)
+
+    def _analysis(
+        self,
+        program: Program,
+        config: Config,
+        code: str,
+        found: tuple[Diagnostic, ...],
+        broken: Mapping[int, Diagnostic] | None = None,
+        observer: Observer | None = None,
+        reads: frozenset[str] = frozenset(),
+        *,
+        kept: bool = False,
+    ) -> Analysis:
+        """What is shown of what was found, and what it depends on."""
+        sources, broken = self._sources, broken or {}
         placed = [program.placed(one) for one in found]
         if config.selects(SYNTAX_ERROR, program.path):
             placed += broken.values()
         if not self._preferences.syntax_errors:
             placed = [one for one in placed if one.code != SYNTAX_ERROR]
         pointed = {note.path for one in placed for note in one.related if note.path is not None}
+        texts = {path: sources.text(path) or "" for path in pointed}
         return Analysis(
             program,
             config,
-            text,
-            tuple(found),
+            code,
+            found,
             tuple(sorted(placed, key=Diagnostic.sort_key)),
             frozenset(broken),
             observer,
-            frozenset(sources.asked - {program.path}),
-            {path: sources.text(path) or "" for path in pointed},
+            frozenset(sources.asked | reads) - {program.path},
+            texts,
+            kept=kept,
         )

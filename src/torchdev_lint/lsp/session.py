@@ -36,6 +36,8 @@ class OutdatedError(Exception):
 class _Job:
     serial: int
     result: asyncio.Future[Analysis]
+    again: Callable[[], Analysis]
+    """Analyses the program again, to see what happens in it."""
     knowledge: asyncio.Future[Knowledge] | None = None
 
 
@@ -172,7 +174,8 @@ class Session:
         async def found(job: _Job) -> tuple[Analysis, Knowledge]:
             analysis = await self._still(uri, job, job.result)
             if job.knowledge is None:
-                job.knowledge = self._in_worker(know, analysis)
+                again = job.again
+                job.knowledge = self._in_worker(lambda: know(again() if analysis.kept else analysis))
             return analysis, await self._still(uri, job, job.knowledge)
 
         return await self._asked(uri, found)
@@ -209,7 +212,11 @@ class Session:
         def goes_on() -> bool:
             return not self._closed and self._serials.get(owner) == serial
 
-        job = _Job(serial, self._in_worker(self._reader.analyse, program, texts, goes_on))
+        def again() -> Analysis:
+            return reader.analyse(program, texts, goes_on, observed=True)
+
+        reader = self._reader
+        job = _Job(serial, self._in_worker(reader.analyse, program, texts, goes_on), again)
         self._jobs[owner] = job
         return job
 
