@@ -7,6 +7,7 @@ from contextlib import nullcontext
 import libcst as cst
 
 from torchdev_lint.flow import (
+    attribution,
     containers,
     device_indices,
     device_objects,
@@ -298,7 +299,8 @@ def visit_Subscript(frame: Frame, node: cst.Subscript) -> Value:
             if fields is not None and len(node.slice) == 1:
                 return containers.sliced(fields, bounds)
             if isinstance(value, Object) and len(node.slice) == 1:
-                return module_containers.sliced(frame, value, bounds)
+                part = module_containers.sliced(frame, value, bounds)
+                return part if part != UNKNOWN else _some_of(frame, value, node)
             keys.append(UNKNOWN)
     return subscript(frame, node, value, keys)
 
@@ -359,7 +361,7 @@ def subscript(frame: Frame, node: cst.CSTNode, value: Value, keys: list[Value]) 
                 kept = frame.state(value).attributes.get(item_name(frame, node) or "")
                 if kept is not None:
                     return kept
-            return _item_of_object(frame, value, key)
+            return _item_of_object(frame, value, key, node)
         case Either(guard, then, otherwise), _:
             return join(guard, subscript(frame, node, then, keys), subscript(frame, node, otherwise, keys))
         case ((Api() as api), _) if api.path.startswith("builtins."):
@@ -368,7 +370,15 @@ def subscript(frame: Frame, node: cst.CSTNode, value: Value, keys: list[Value]) 
             return UNKNOWN
 
 
-def _item_of_object(frame: Frame, thing: Object, key: Value) -> Value:
+def _some_of(frame: Frame, thing: Object, node: cst.CSTNode) -> Value:
+    """A part of an unknown thing, by an index that is not known either: another one at each place in the text."""
+    if frame.state(thing).kind != "unknown" or attribution.root_of(thing.key)[:1] != ("parameter",):
+        return UNKNOWN
+    text = frame.analysis.text(node) if isinstance(node, cst.Subscript) else ""
+    return Object(("item", thing.key, f"at {id(node)}"), text)
+
+
+def _item_of_object(frame: Frame, thing: Object, key: Value, node: cst.CSTNode) -> Value:
     state = frame.state(thing)
     if isinstance(key, Literal):
         held = state.attributes.get(f"[{key.value!r}]")
@@ -391,7 +401,9 @@ def _item_of_object(frame: Frame, thing: Object, key: Value) -> Value:
         return Object(("item", thing.key, repr(key.value)), text)
     if state.element != UNKNOWN:
         return state.element
-    return Object(("item", thing.key, key.key), "") if isinstance(key, Object) else UNKNOWN
+    if isinstance(key, Object):
+        return Object(("item", thing.key, key.key), "")
+    return _some_of(frame, thing, node)
 
 
 @expression(cst.NamedExpr)

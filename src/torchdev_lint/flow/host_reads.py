@@ -7,7 +7,7 @@ from typing import Any
 
 import libcst as cst
 
-from torchdev_lint.flow.attribution import Report, called, report_at, transfer_of
+from torchdev_lint.flow.attribution import Report, called, report_at, stays_on_host, transfer_of
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.events import HostRead, Place
 from torchdev_lint.flow.frame import Frame
@@ -108,7 +108,8 @@ def _is_on_purpose(frame: Frame, leaf: Leaf) -> bool:
     if not isinstance(leaf, Symbol) or not isinstance(receiver, Object):
         return False
     if leaf.key == ("device", receiver.key):
-        return frame.state(receiver).kind == "module"
+        stays = stays_on_host(frame.analysis) or frame.analysis.only_on_host(receiver.key)
+        return frame.state(receiver).kind == "module" and not stays
     transfer = transfer_of(frame, leaf.origin.root() if leaf.origin is not None else None)
     given = None if transfer is None else dotted(transfer.argument)
     return given is not None and given.startswith("self.")

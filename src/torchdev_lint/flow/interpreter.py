@@ -124,7 +124,9 @@ def read_alone(analysis: Analysis, function: Function) -> None:
     definition = function.frame
     env = definition.env.inside(path=())
     if definition.parent is None:
-        env.default_device = CPU
+        # What a caller is to have set is not known; a file that sets it does so before most of its functions are called.
+        changed = analysis.sets_default_device or env.default_device != CPU
+        env.default_device = UNKNOWN_DEVICE if changed else CPU
     if function.owner is not None:
         receiver, env_of_self = symbolic_self(function.owner)
         if function.name == "__init__":

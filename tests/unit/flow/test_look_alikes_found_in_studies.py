@@ -783,6 +783,46 @@ model(data.x)
         """
         def recalls(overlaps, thresholds: torch.Tensor):
             return torch.zeros(9) >= thresholds.unsqueeze(0)
+    "a program sets the default device before it calls its functions": (
+        """
+        def with_last(distances):
+            return torch.cat([distances, torch.tensor([1e10]).expand(3, 1)], -1)
+        def train():
+            print(with_last(torch.ones(3, 2)))
+        if __name__ == "__main__":
+            torch.set_default_tensor_type("torch.cuda.FloatTensor")
+            train()
+        """,
+        """
+        def with_last(distances):
+            return torch.cat([distances, torch.tensor([1e10]).expand(3, 1)], -1)
+        def train():
+            print(with_last(torch.ones(3, 2, device="cuda")))
+        if __name__ == "__main__":
+            train()
+        """,
+    ),
+    "a module of a program that never speaks of devices reads its outputs": (
+        """
+        class Critic(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.v = nn.Linear(3, 1)
+            def advantage(self, s):
+                return self.v(s).detach().numpy()
+        def main():
+            critic = Critic()
+            print(critic.advantage(torch.ones(2, 3)))
+        if __name__ == "__main__":
+            main()
+        """,
+        """
+        class Critic(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.v = nn.Linear(3, 1)
+            def advantage(self, s):
+                return self.v(s).detach().numpy()
         """,
     ),
     "a file that is named as published weights are": (

@@ -797,6 +797,18 @@ PAIRS: dict[str, tuple[str, str]] = {
             return block(x, cache if cached else None)
         """,
     ),
+    "a part, by unknown indices, of what a function is given": (
+        """
+        def lengthened(vectors, n):
+            query = torch.ones(n, device=vectors[0].device)
+            return torch.cat([vectors[0][:n], query], dim=0)
+        """,
+        """
+        def lengthened(vectors, n):
+            query = torch.ones(n)
+            return torch.cat([vectors[0][:n], query], dim=0)
+        """,
+    ),
 }
 
 
