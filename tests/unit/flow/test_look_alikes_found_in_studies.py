@@ -783,6 +783,8 @@ model(data.x)
         """
         def recalls(overlaps, thresholds: torch.Tensor):
             return torch.zeros(9) >= thresholds.unsqueeze(0)
+        """,
+    ),
     "a program sets the default device before it calls its functions": (
         """
         def with_last(distances):
