@@ -449,7 +449,7 @@ _ONLY_TENSORS = (
         (
             "unsqueeze squeeze view reshape permute transpose contiguous detach clone expand expand_as repeat_interleave "
             "flatten softmax log_softmax sigmoid tanh relu argmax argmin cumsum clamp masked_fill type_as view_as size dim "
-            "numel item"
+            "numel item long bmm unbind unfold logsumexp index_select masked_select"
         ).split()
     )
 ) - {"new"}

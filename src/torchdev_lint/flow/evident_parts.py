@@ -13,7 +13,7 @@ from torchdev_lint.flow.attribution import root_of
 from torchdev_lint.flow.evidence import ONLY_TENSORS
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import Symbol
-from torchdev_lint.flow.values import Object, Tensor, Value
+from torchdev_lint.flow.values import Either, Object, Tensor, Value
 
 
 def note_method(frame: Frame, receiver: cst.BaseExpression | None, thing: Object, name: str) -> None:
@@ -24,11 +24,8 @@ def note_method(frame: Frame, receiver: cst.BaseExpression | None, thing: Object
 
 def note(frame: Frame, node: cst.CSTNode | None, value: Value) -> None:
     """The thing that the name `node` stands for is a tensor: where the argument has it that it was taken out of."""
-    if (
-        not isinstance(node, cst.Name)
-        or not isinstance(value, Object)
-        or frame.env.names.get(node.value) != value
-    ):
+    held = frame.env.names.get(node.value) if isinstance(node, cst.Name) else None
+    if held is None or not isinstance(node, cst.Name) or not isinstance(value, Object):
         return
     key = value.key
     state = frame.state(value)
@@ -41,4 +38,13 @@ def note(frame: Frame, node: cst.CSTNode | None, value: Value) -> None:
         return
     if isinstance(state.device, Symbol) and state.device.assumed:
         # the name holds what it held: nothing is bound
-        frame.env.names[node.value] = Tensor(state.device, scalar=None)
+        frame.env.names[node.value] = _with(held, value, Tensor(state.device, scalar=None))
+
+
+def _with(held: Value, thing: Object, tensor: Tensor) -> Value:
+    """What a name holds, with the tensor that a thing turned out to be, in each case in which it holds the thing."""
+    if held == thing:
+        return tensor
+    if isinstance(held, Either):
+        return Either(held.guard, _with(held.then, thing, tensor), _with(held.otherwise, thing, tensor))
+    return held

@@ -169,7 +169,7 @@ def _input_elsewhere(frame: Frame, site: CallSite, callee: Callee, operand: Oper
         module = Operand(operand.value, callee.device, site.node)
         if report is not None and not publish_unregistered(frame, site.node, found, module):
             publish_model_call(frame, site.node, report, callee, found, "model")
-    elif isinstance(found.right, Cpu) and isinstance(operand.value, Tensor):
+    elif isinstance(found.right, Cpu) and isinstance(operand.value, (Tensor, Either)):
         # a part of the module that is being read: it is wherever the whole was moved to
         report = report_at(frame, operand, found)
         module = Operand(callee.thing or operand.value, callee.device, site.node)

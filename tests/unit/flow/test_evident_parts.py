@@ -40,6 +40,19 @@ PAIRS: dict[str, tuple[str, str]] = {
             return scores - torch.zeros(steps)
         """,
     ),
+    "one of two parts": (
+        """
+        def mask(*given):
+            x = given[0] if torch.is_tensor(given[0]) else given[0][0]
+            return torch.ones(3, 1) * x
+        """,
+        """
+        def mask(*given):
+            x = given[0] if torch.is_tensor(given[0]) else given[0][0]
+            x = x.long()
+            return torch.ones(3, 1) * x
+        """,
+    ),
     "an attribute that a function of PyTorch's is given": (
         """
         def order(data):

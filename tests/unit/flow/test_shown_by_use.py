@@ -12,6 +12,34 @@ from torchdev_lint.engine.findings import findings
 HEAD = "import torch\nfrom torch import nn\nfrom lib import Base, Metric, build\n"
 
 PAIRS: dict[str, tuple[str, str]] = {
+    "a state that may be given, for a part of a module": (
+        """
+        class Cell(Base):
+            def __init__(self, n):
+                super().__init__()
+                self.register_buffer("mem", torch.zeros(1))
+                self.cell = nn.LSTMCell(n, n)
+
+            def forward(self, x, mem=None):
+                if mem is not None:
+                    self.mem = mem
+                self.mem, _ = self.cell(x, (self.mem, self.mem))
+                return self.mem
+        """,
+        """
+        class Cell(Base):
+            def __init__(self, n):
+                super().__init__()
+                self.mem = torch.zeros(1)
+                self.cell = nn.LSTMCell(n, n)
+
+            def forward(self, x, mem=None):
+                if mem is not None:
+                    self.mem = mem
+                self.mem, _ = self.cell(x, (self.mem, self.mem))
+                return self.mem
+        """,
+    ),
     "a class that keeps a device of its own places what it builds, whatever its base": (
         """
         class Scorer(Base):
