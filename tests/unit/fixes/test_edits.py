@@ -30,6 +30,7 @@ def diagnostic(
         ("a\r\nb\r\n", [edit((2, 1), (2, 2), "c")], "a\r\nc\r\n"),
         ("a\nb\nc", [edit((1, 1), (2, 1), ""), edit((3, 1), (3, 2), "d")], "b\nd"),
         ("ab", [edit((1, 2), (1, 2), "1"), edit((1, 2), (1, 2), "2")], "a12b"),
+        ("ab", [edit((1, 2), (1, 2), "2"), edit((1, 2), (1, 2), "1")], "a21b"),
         ("ab", [edit((1, 3), (1, 3), "z"), edit((1, 1), (1, 1), "y")], "yabz"),
     ],
 )
@@ -40,21 +41,32 @@ def test_applies(text: str, edits: list[Edit], expected: str) -> None:
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
 def test_inserted_lines_end_as_the_file_s_do(newline: str) -> None:
     text = f"a{newline}b"
-    assert apply_edits(text, [edit((2, 1), (2, 1), "x\ny\n")], newline) == f"a{newline}x{newline}y{newline}b"
+    for content in ("x\ny\n", f"x{newline}y{newline}") if newline != "\r" else ("x\ny\n",):
+        changed = apply_edits(text, [edit((2, 1), (2, 1), content)], newline)
+        assert changed == f"a{newline}x{newline}y{newline}b"
 
 
 @pytest.mark.parametrize(
-    "edits",
+    ("edits", "message"),
     [
-        [edit((1, 1), (1, 3), "x"), edit((1, 2), (1, 4), "y")],
-        [edit((1, 3), (1, 2), "x")],
-        [edit((2, 1), (2, 1), "x")],
-        [edit((1, 9), (1, 9), "x")],
+        ([edit((1, 1), (1, 3), "x"), edit((1, 2), (1, 4), "y")], r"overlapping edits at .*\b1\D+2\b.*"),
+        ([edit((1, 3), (1, 2), "x")], "an edit ends before it starts"),
+        ([edit((2, 1), (2, 1), "x")], r".*\b2\b.*"),
+        ([edit((1, 9), (1, 9), "x")], r".*\b9\b.*"),
     ],
 )
-def test_refuses_edits_that_make_no_sense(edits: list[Edit]) -> None:
-    with pytest.raises(EditError):
+def test_refuses_edits_that_make_no_sense(edits: list[Edit], message: str) -> None:
+    with pytest.raises(EditError, match=rf"^{message}$"):
         apply_edits("abcdef", edits)
+
+
+def test_what_touches_one_that_is_chosen_waits_and_no_more() -> None:
+    first, second = diagnostic(edit((1, 1), (1, 5), "x")), diagnostic(edit((1, 6), (1, 9), "x"))
+    touching = [diagnostic(edit((1, 3), (1, 4), "y")), diagnostic(edit((1, 5), (1, 7), "y"))]
+    last = diagnostic(edit((2, 1), (2, 2), "z"))
+    # One that touches the first of those chosen, when another was chosen after it, and comes later for its own place.
+    late = diagnostic(edit((2, 4), (2, 5), "z"), edit((1, 2), (1, 2), "z"))
+    assert choose_fixes([late, last, *touching, second, first], SAFE) == [first, second, last]
 
 
 def test_equals_replacing_from_the_right() -> None:

@@ -2,10 +2,13 @@
 
 import ast
 import re
+from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from torchdev_lint.diagnostics import Applicability, Diagnostic, Edit, Fix, Position, Range
+from torchdev_lint.fixes import fixpoint
 from torchdev_lint.fixes.fixpoint import Fixed, fix_text
 
 SAFE = frozenset({Applicability.SAFE})
@@ -79,6 +82,38 @@ def test_fixes_without_an_end_leave_the_text() -> None:
     assert "do not come to an end in 50 rounds: TDV001 at 1:1" in fixed.errors[0]
 
 
+def test_as_many_rounds_as_there_may_be_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fixpoint, "MAX_ROUNDS", 2)
+    fixed = fix("worse\nbad\n")
+    assert fixed == Fixed("good\ngood\n", (), Counter({("TDV001", "bad"): 2, ("TDV001", "worse"): 1}))
+
+
+def test_all_that_have_no_end_are_named() -> None:
+    fixed = fix("endless\n0, endless\n")
+    assert fixed.errors == (
+        "fixes do not come to an end in 50 rounds: TDV001 at 1:1, TDV001 at 2:4; file left untouched",
+    )
+    assert [one.range.start for one in fixed.diagnostics] == [Position(1, 1), Position(2, 4)]
+
+
+def test_line_ends_are_those_of_the_file() -> None:
+    def two_lines(text: str) -> list[Diagnostic]:
+        return [
+            replace(one, fix=replace(one.fix, edits=(replace(one.fix.edits[0], content="((\n"),)))
+            for one in check(text)
+            if one.fix
+        ]
+
+    written: list[str] = []
+
+    def no(text: str) -> bool:
+        written.append(text)
+        return False
+
+    fix_text("bad\r\nbad", two_lines, no, SAFE, "\r\n")
+    assert written == ["((\r\n\r\n((\r\n", "((\r\n\r\nbad", "bad\r\n((\r\n"]
+
+
 @pytest.mark.parametrize(
     "place", [Range(Position(9, 1), Position(9, 1)), Range(Position(1, 3), Position(1, 2))]
 )
@@ -91,3 +126,4 @@ def test_edits_outside_the_text_leave_it(place: Range) -> None:
     fixed = fix_text("text", stray, parses, SAFE)
     assert fixed.text == "text"
     assert "cannot be applied" in fixed.errors[0]
+    assert fixed.diagnostics == tuple(stray("text"))
