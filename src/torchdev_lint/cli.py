@@ -8,9 +8,6 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from torchdev_lint.config import ConfigError
-from torchdev_lint.source.discovery import DiscoveryError
-
 CLEAN = 0
 FINDINGS = 1
 FAILURE = 2
@@ -50,9 +47,6 @@ def _outcome(work: Callable[[], int], program: str) -> int:
             return work()
         finally:
             sys.stdout.flush()  # Here and not at exit, where a closed pipe cannot be caught any more.
-    except (ConfigError, DiscoveryError) as error:
-        print(f"{program}: error: {error}", file=sys.stderr)
-        return FAILURE
     except BrokenPipeError:
         # Whoever read our output has gone; the interpreter must not try to flush the rest at exit.
         _forget_output()
@@ -64,7 +58,13 @@ def _outcome(work: Callable[[], int], program: str) -> int:
         _forget_output()
         print(f"{program}: error: {error}", file=sys.stderr)
         return FAILURE
-    except Exception:
+    except Exception as error:
+        from torchdev_lint.config import ConfigError  # here: `--version` does without
+        from torchdev_lint.source.discovery import DiscoveryError
+
+        if isinstance(error, (ConfigError, DiscoveryError)):
+            print(f"{program}: error: {error}", file=sys.stderr)
+            return FAILURE
         # Python would end with 1, which says that there are findings.
         import traceback
 
@@ -114,7 +114,7 @@ def _forget_output() -> None:
 
 def _dispatch(arguments: list[str]) -> int:
     command = arguments[0] if arguments else ""
-    if command == "version":
+    if command == "version" or arguments in (["-V"], ["--version"]):  # without the parser, which takes longer
         from torchdev_lint import __version__
 
         print(f"torchdev-lint {__version__}")
@@ -159,10 +159,11 @@ def _dispatch(arguments: list[str]) -> int:
         from torchdev_lint.cli_clean import clean
 
         return clean(arguments[1:])
-    from torchdev_lint.cli_check import check
     from torchdev_lint.cli_options import parse_check
 
-    options = parse_check(arguments)
+    options = parse_check(arguments)  # ends here with `--help`
+    from torchdev_lint.cli_check import check
+
     if options.watch:
         from torchdev_lint.cli_watch import watch
 
