@@ -18,6 +18,7 @@ from torchdev_lint.flow.placement_events import CheckpointLoad, DeviceNotForward
 from torchdev_lint.flow.values import (
     Function,
     Items,
+    Literal,
     Many,
     Object,
     Tensor,
@@ -162,6 +163,8 @@ class Analysis:
     """Whether the text mentions devices at all."""
     skipped: bool = False
     """Whether the whole file is skipped on a machine without an accelerator."""
+    constants: dict[int, Literal] = field(default_factory=dict)
+    """The numbers and strings that were met, by node."""
     notes: dict[Any, Any] = field(default_factory=dict)
     """What handlers have found out about nodes and need not find out again."""
     mutations: int = 0

@@ -33,7 +33,8 @@ class Argument:
     @property
     def star(self) -> str:
         """The star before it."""
-        return str(self.node.star)
+        star: str = self.node.star
+        return star
 
 
 def implied_items(argument: Argument, count: int) -> list[cst.Arg]:

@@ -270,6 +270,8 @@ def _format(text: str, site: CallSite) -> Value:
 
 def binary_operation(frame: Frame, node: cst.BinaryOperation, left: Value, right: Value) -> Value | None:
     """`a + b`, `a * n` of lists and `a | b` of dicts; None when it is none of them."""
+    if not isinstance(left, (Items, Many, Entries)) and not isinstance(right, (Items, Many)):
+        return None
     match node.operator, left, right:
         case cst.Add(), Items() | Many(), Items() | Many():
             return extended(replace(left, cell=None), right, frame)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from operator import is_
 
@@ -53,6 +54,10 @@ class Environment:
     def found(self, key: Key) -> State | None:
         """What was seen of an object, if anything was."""
         return self.heap.get(key) or self.imported.get(key)
+
+    def everything(self) -> Mapping[Key, State]:
+        """All objects that something was seen of, as they are now."""
+        return {**self.imported, **self.heap} if self.imported else self.heap
 
     def knows(self, thing: Object) -> bool:
         """Whether anything was seen to happen to an object."""
@@ -140,21 +145,24 @@ def merge(left: Environment | None, right: Environment | None) -> Environment | 
     if left is None or right is None or left is right:
         return left if right is None else right
     guard = distinguishing(left, right)
-    names = {
-        name: _join(guard, left.names[name], right.names[name])
-        if name in left.names and name in right.names
-        else (left.names.get(name) or right.names[name])
-        for name in {**left.names, **right.names}
-    }
+    names = dict(left.names)
+    for name, value in right.names.items():
+        held = names.get(name)
+        if held is None:
+            names[name] = value
+        elif held is not value:
+            # nearly all values are shared between the copies; comparing them by their structure is what costs
+            names[name] = join(guard, held, value)
     heap = dict(left.heap)
     for key, state in right.heap.items():
         other = heap.get(key)
         if other is state:
             continue
         heap[key] = _merge_states(guard, _untouched(left, key, state) if other is None else other, state)
-    for key, state in left.heap.items():
-        if key not in right.heap:
-            heap[key] = _merge_states(guard, state, _untouched(right, key, state))
+    if len(heap) > len(right.heap):
+        for key, state in left.heap.items():
+            if key not in right.heap:
+                heap[key] = _merge_states(guard, state, _untouched(right, key, state))
     default = left.default_device if left.default_device == right.default_device else UnknownDevice()
     path = left.path
     if path is not right.path:

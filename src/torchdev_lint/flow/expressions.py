@@ -49,34 +49,43 @@ from torchdev_lint.flow.values import (
 
 @expression(cst.Name)
 def visit_Name(frame: Frame, node: cst.Name) -> Value:
-    match node.value:
-        case "True":
-            return Literal(True)
-        case "False":
-            return Literal(False)
-        case "None":
-            return Literal(None)
-        case name:
-            return frame.lookup(name)
+    name = node.value
+    known = _CONSTANTS.get(name)
+    return frame.lookup(name) if known is None else known
+
+
+_CONSTANTS = {"True": Literal(True), "False": Literal(False), "None": Literal(None)}
 
 
 @expression(cst.Integer)
 def visit_Integer(frame: Frame, node: cst.Integer) -> Value:
-    return Literal(int(node.value.replace("_", ""), 0), node)
+    return _constant(frame, node) or _keep(frame, node, int(node.value.replace("_", ""), 0))
 
 
 @expression(cst.Float)
 def visit_Float(frame: Frame, node: cst.Float) -> Value:
-    return Literal(float(node.value.replace("_", "")), node)
+    return _constant(frame, node) or _keep(frame, node, float(node.value.replace("_", "")))
+
+
+def _constant(frame: Frame, node: cst.BaseExpression) -> Literal | None:
+    """The value of a constant that was met before."""
+    return frame.analysis.constants.get(id(node))
+
+
+def _keep(frame: Frame, node: cst.BaseExpression, value: float | str) -> Literal:
+    kept = frame.analysis.constants[id(node)] = Literal(value, node)
+    return kept
 
 
 @expression(cst.SimpleString)
 def visit_SimpleString(frame: Frame, node: cst.SimpleString) -> Value:
-    if "b" in node.prefix.lower():
-        return UNKNOWN
-    text = str(node.evaluated_value)
-    literals.see_string(frame, node, text)
-    return Literal(text, node)
+    known = _constant(frame, node)
+    if known is None:
+        if "b" in node.prefix.lower():
+            return UNKNOWN
+        known = _keep(frame, node, str(node.evaluated_value))
+    literals.see_string(frame, node, str(known.value))
+    return known
 
 
 @expression(cst.ConcatenatedString)

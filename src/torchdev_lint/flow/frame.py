@@ -163,30 +163,33 @@ class Frame:
     def evaluate(self, node: cst.CSTNode) -> Value:
         """The value of an expression; its effects happen."""
         handler = EXPRESSIONS.get(type(node))
-        value = UNKNOWN if handler is None else handler(self, node)
-        if self.analysis.mutations and isinstance(value, (Items, Many, Entries)):
-            value = refreshed(self.env, value)
-        elif isinstance(value, Either):
+        value: Value = UNKNOWN if handler is None else handler(self, node)
+        analysis, kind = self.analysis, type(value)
+        if kind is Either:
             value = narrowed(value, self.env.path)
-        if self.analysis.recorder is not None:
-            self.analysis.recorder.evaluated(self, node, value)
+        elif analysis.mutations and (kind is Items or kind is Many or kind is Entries):
+            value = refreshed(self.env, value)
+        if analysis.recorder is not None:
+            analysis.recorder.evaluated(self, node, value)
         return value
 
     def execute(self, statements: Sequence[cst.CSTNode]) -> None:
         """Run statements in order until one leaves."""
+        analysis = self.analysis
         for node in statements:
             if not self.alive:
                 return
-            self.analysis.budget -= 1
-            self.analysis.elsewhere -= self.source.foreign
+            analysis.budget -= 1
+            if self.source.foreign:
+                analysis.elsewhere -= 1
             handler = STATEMENTS.get(type(node))
             if handler is not None:
                 try:
                     handler(self, node)
                 except RecursionError:
                     continue  # an expression nested beyond the interpreter's stack: nothing is known of it
-            if self.analysis.recorder is not None:
-                self.analysis.recorder.executed(self, node)
+            if analysis.recorder is not None:
+                analysis.recorder.executed(self, node)
 
     def run_branch(self, env: Environment, statements: Sequence[cst.CSTNode]) -> Environment | None:
         """Run a block on an environment of its own; None when its end cannot be reached."""
@@ -229,10 +232,11 @@ class Frame:
         while frame is not None:
             value = frame.env.names.get(name)
             if value is not None:
-                if isinstance(value, (Import, Either)):
+                if type(value) is Import or type(value) is Either:
                     value = self.analysis.imports.held(value)
-                value = refreshed(self.env, value) if self.analysis.mutations else value
-                return narrowed(value, self.env.path) if isinstance(value, Either) else value
+                if self.analysis.mutations:
+                    value = refreshed(self.env, value)
+                return narrowed(value, self.env.path) if type(value) is Either else value
             frame = frame.parent
         if self.source.stars:
             found = self.analysis.imports.starred(self.source, name)

@@ -64,7 +64,7 @@ def read_module(
         module,
         options,
         NoImports() if project is None else project,
-        sets_default_device=sets_default_device(module),
+        sets_default_device=(text is None or "set_default_" in text) and sets_default_device(module),
         given_text=text,
         recorder=recorder,
     )

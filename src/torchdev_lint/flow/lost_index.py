@@ -271,6 +271,8 @@ def _may_have_index(device: Device) -> bool:
 
 def check_normalized(frame: Frame, node: cst.Assign, value: Value) -> None:
     """`device = device.type`, returned afterwards as the device."""
+    if type(node.value) is not cst.Attribute:
+        return
     match node:
         case cst.Assign(
             targets=[cst.AssignTarget(target=cst.Name(value=name))],

@@ -219,15 +219,16 @@ def set_attribute(frame: Frame, receiver: Value, name: str, value: Value) -> Non
         case Object() if name == "__dict__":
             _set_dict(frame, receiver, value)
         case Object():
-            name = attribute_name(frame.state(receiver), name)
-            state = frame.state(receiver).with_attribute(name, value)
-            if moves_with_owner(frame, value) or (
+            state = frame.state(receiver)
+            name = attribute_name(state, name)
+            owned = moves_with_owner(frame, value) or (
                 state.kind == "module" and _is_named_like_module(name, value)
-            ):
-                state = replace(state, registered=state.registered | {name})
-            else:
-                state = replace(state, registered=state.registered - {name})
-            frame.set_state(receiver, state)
+            )
+            registered = state.registered
+            if owned != (name in registered):
+                registered = registered | {name} if owned else registered - {name}
+            held = {**state.attributes, name: value}
+            frame.set_state(receiver, replace(state, attributes=held, registered=registered))
         case Either(_, then, otherwise):
             set_attribute(frame, then, name, value)
             set_attribute(frame, otherwise, name, value)
@@ -321,8 +322,8 @@ def move(frame: Frame, thing: Object, device: Device, seen: frozenset[object] = 
     )
     if state.model is not None and state.model.find("_apply") is not None:
         _forget_plain_tensors(frame, thing, frozenset())
-    derived = ("attr", thing.key)
-    for key in [key for key in {**frame.env.imported, **frame.env.heap} if key[:2] == derived]:
+    owner = thing.key
+    for key in [key for key in frame.env.everything() if key[0] == "attr" and key[1] == owner]:
         move(frame, Object(key), device, seen | {thing.key})
     if not seen and state.span is not None:
         _forget_unreached(frame, state.span)
@@ -426,6 +427,6 @@ def escape(frame: Frame, value: Value, depth: int = 3) -> None:
 
 def forget_unmoved(frame: Frame) -> None:
     """Any module that was not moved explicitly may be moved by code that cannot be followed."""
-    known = {**frame.env.imported, **frame.env.heap}
+    known = frame.env.everything()
     for key in [key for key, state in known.items() if state.kind == "module" and not state.moved]:
         forget_device(frame, Object(key))

@@ -53,6 +53,7 @@ def combine(
     """The result of an operation on operands that must share a device, each with its role (`torch_api.operators`)."""
     found: list[tuple[Device, bool | None, Operand]] = []
     strict: list[tuple[Device, bool | None, Operand]] = []
+    lenient: list[tuple[Device, bool | None, Operand]] = []
     # beside a tensor that cannot but be on the CPU, a 0-dim one is at fault wherever it is not there, too
     if any(_is_on_cpu(frame, one, role) for one, role in zip(operands, roles, strict=True)):
         roles = [SHARED if role == SCALAR else role for role in roles]
@@ -66,14 +67,14 @@ def combine(
             held = Many(value) if given.inside else value
             operand = Operand(held, device, given.node, given.changed)
             found.append((device, scalar_ness(value), operand))
-            strict += [found[-1]] if _is_strict(role, found[-1]) else []
+            (strict if _is_strict(role, found[-1]) else lenient).append(found[-1])
     if not found:
         return UNKNOWN
     operands = [entry for entry in operands if not isinstance(entry.value, Literal)]
     mended: Device | None = None
     for entry in strict[1:]:
         mended = conflicts.check_operands(frame, node, operation, strict[0][2], entry[2]) or mended
-    for entry in [one for one in found if one not in strict]:
+    for entry in lenient:
         # an accelerator's meets one that certainly has dimensions and is on the CPU
         for left_behind in strict:
             met = conflict(entry[0], left_behind[0], frame.env.path)

@@ -195,6 +195,8 @@ def _redeem_literals(frame: Frame, start: Environment, flows: list[Environment |
     for name, value in start.names.items():
         if not isinstance(value, (Literal, DeviceValue)) or value.node is None:
             continue
+        if all(flow is not None and flow.names.get(name) is value for flow in flows):
+            continue
         device = as_device(value)
         if not isinstance(device, Accelerator):
             continue
@@ -206,11 +208,7 @@ def _redeem_literals(frame: Frame, start: Environment, flows: list[Environment |
 
 
 def _is_main_guard(test: cst.BaseExpression) -> bool:
-    match test:
-        case cst.Comparison(left=cst.Name(value="__name__")):
-            return True
-        case _:
-            return False
+    return type(test) is cst.Comparison and type(test.left) is cst.Name and test.left.value == "__name__"
 
 
 @statement(cst.For)
