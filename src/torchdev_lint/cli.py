@@ -103,6 +103,8 @@ def _working_directory() -> None:
     try:
         os.getcwd()
     except OSError as error:
+        from torchdev_lint.config import ConfigError
+
         raise ConfigError(f"the working directory is not there: {error.strerror}") from None
 
 
