@@ -165,6 +165,8 @@ class Analysis:
     """Whether the whole file is skipped on a machine without an accelerator."""
     constants: dict[int, Literal] = field(default_factory=dict)
     """The numbers and strings that were met, by node."""
+    texts: dict[int, tuple[cst.CSTNode, str]] = field(default_factory=dict)
+    """The source texts that were asked for, by node, which is kept: another one could be given its id."""
     notes: dict[Any, Any] = field(default_factory=dict)
     """What handlers have found out about nodes and need not find out again."""
     mutations: int = 0
@@ -266,7 +268,10 @@ class Analysis:
 
     def text(self, node: cst.CSTNode) -> str:
         """The node's source text."""
-        return self.module.code_for_node(node).strip()
+        known = self.texts.get(id(node))
+        if known is None:
+            known = self.texts[id(node)] = node, self.module.code_for_node(node).strip()
+        return known[1]
 
 
 def _are_on_host(value: Value) -> bool:

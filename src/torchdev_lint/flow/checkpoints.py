@@ -18,7 +18,7 @@ from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.conditions import atoms
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.placement_events import CheckpointLoad
-from torchdev_lint.flow.trees import walk
+from torchdev_lint.flow.trees import parents, walk
 from torchdev_lint.flow.values import NONE, Literal, Value
 from torchdev_lint.torch_api import checkpoints as api
 from torchdev_lint.torch_api.modules import MODULE_EVIDENCE
@@ -256,7 +256,8 @@ def _read_scope(
     frame: Frame, scope: cst.CSTNode, call: cst.BaseExpression, path: str, use: _Use
 ) -> list[str]:
     """The names that the loaded thing is bound to; what the scope does with them goes into `use`."""
-    nodes = list(_own(scope))
+    nodes = _telling(frame, scope)
+    around = _around(frame, scope, call)
     # a notebook is opened again another day and run from the middle
     apart = frame.analysis.options.in_cells and isinstance(scope, cst.Module)
     targets: list[str] = []
@@ -267,12 +268,12 @@ def _read_scope(
         match node:
             case cst.For() | cst.While() if not met and not apart and _trains(node):
                 # the call may stand in the loop itself
-                use.saved_here = use.saved_here or all(part is not call for part in walk(node))
+                use.saved_here = use.saved_here or id(node) not in around
             case cst.Assign(targets=[cst.AssignTarget(target=target)], value=cst.Call() as fetch) if (
                 not met and frame.analysis.text(target) == path and _fetches(frame, fetch)
             ):
                 use.published = True
-            case cst.Assign(value=value) if any(part is call for part in walk(value)):
+            case cst.Assign(value=value) if id(value) in around:
                 if _takes_whole(value, call):
                     bound = _bound([target.target for target in node.targets])
                     targets += bound
@@ -289,9 +290,7 @@ def _read_scope(
                     )
                 if not met and any(frame.analysis.text(argument.value) == path for argument in arguments):
                     use.published = use.published or _fetches(frame, node)
-                if api.TAKES_WEIGHTS.search(name) and any(
-                    part is call for argument in arguments for part in walk(argument.value)
-                ):
+                if api.TAKES_WEIGHTS.search(name) and any(id(one.value) in around for one in arguments):
                     use.into_state_dict = True
             case cst.Attribute(value=value, attr=cst.Name(value="state_dict")) if value is call:
                 use.as_module = True
@@ -299,9 +298,37 @@ def _read_scope(
                 use.into_state_dict = True
             case _:
                 pass
-    for node in nodes:
-        _read_use(node, set(targets), use)
+    if targets:
+        held = set(targets)
+        for node in nodes:
+            _read_use(node, held, use)
     return targets
+
+
+_TELLING = frozenset((cst.For, cst.While, cst.Assign, cst.Call, cst.Attribute, cst.Subscript, cst.Comparison))
+
+
+def _telling(frame: Frame, scope: cst.CSTNode) -> list[cst.CSTNode]:
+    """The nodes of a scope that may say what becomes of what is loaded; looked for once."""
+    key = ("telling", id(scope))
+    known: list[cst.CSTNode] | None = frame.analysis.notes.get(key)
+    if known is None:
+        known = frame.analysis.notes[key] = [node for node in _own(scope) if type(node) in _TELLING]
+    return known
+
+
+def _around(frame: Frame, scope: cst.CSTNode, call: cst.CSTNode) -> set[int]:
+    """The call and the nodes around it in the scope, by id."""
+    key = ("parents", id(scope))
+    above: dict[int, int] | None = frame.analysis.notes.get(key)
+    if above is None:
+        above = frame.analysis.notes[key] = parents(scope)
+    found = {id(call)}
+    current = above.get(id(call))
+    while current is not None:
+        found.add(current)
+        current = above.get(current)
+    return found
 
 
 def _own(scope: cst.CSTNode) -> Iterator[cst.CSTNode]:
@@ -309,13 +336,8 @@ def _own(scope: cst.CSTNode) -> Iterator[cst.CSTNode]:
     if not isinstance(scope, cst.Module):
         yield from walk(scope)
         return
-    stack: list[cst.CSTNode] = [*reversed(scope.body)]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, (cst.FunctionDef, cst.ClassDef)):
-            continue
-        yield node
-        stack += [*reversed(node.children)]
+    apart = cst.FunctionDef, cst.ClassDef
+    yield from (node for node in walk(scope, below=apart) if not isinstance(node, (cst.Module, *apart)))
 
 
 def _takes_whole(value: cst.CSTNode, call: cst.CSTNode) -> bool:

@@ -60,6 +60,22 @@ def walk(root: cst.CSTNode, *, below: tuple[type[cst.CSTNode], ...] = ()) -> Ite
             stack.append(getattr(top, name))
 
 
+def parents(root: cst.CSTNode) -> dict[int, int]:
+    """For each node below the root: the node that it is a part of; both by `id`, which holds as long as the tree does."""
+    found: dict[int, int] = {}
+    stack: list[cst.CSTNode] = [root]
+    known = _below
+    while stack:
+        node = stack.pop()
+        for name in known.get(type(node)) or _fields(type(node)) or ():
+            parts = getattr(node, name)
+            for part in parts if isinstance(parts, (list, tuple)) else (parts,):
+                if isinstance(part, cst.CSTNode):
+                    found[id(part)] = id(node)
+                    stack.append(part)
+    return found
+
+
 def standing_alone(root: cst.CSTNode) -> Iterator[cst.BaseExpression]:
     """The expressions in whose place a conditional expression needs no parentheses."""
     for node in walk(root):
