@@ -2,9 +2,11 @@
 
 import importlib.util
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -31,7 +33,7 @@ DASK = pytest.param("dask", marks=needs("distributed", "dask"))
 LOKY = pytest.param("loky", marks=needs("loky", "loky"))
 
 TROUBLE = """
-import os
+import os, time
 from torchdev_lint.engine import check
 
 real = check.check_source
@@ -42,6 +44,9 @@ def check_source(text, path, config, *more):
     if "ONCE" in text and os.path.exists("once"):
         os.unlink("once")
         os.kill(os.getpid(), 9)
+    if "ENDLESS" in text:
+        open("began", "w").close()
+        time.sleep(600)
     return real(text, path, config, *more)
 
 check.check_source = check_source
@@ -49,12 +54,15 @@ check.check_source = check_source
 BAD = "import torch\nx = torch.ones(2, device='cuda') + torch.ones(2)\n"
 
 
+def troubled(where: Path) -> dict[str, str]:
+    """An environment in which every process has the trouble, whoever starts it."""
+    (where / "sitecustomize.py").write_text(TROUBLE)
+    given = os.environ.get("PYTHONPATH")
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(where), *([given] if given else [])])}
+
+
 def lint(*arguments: str, cwd: Path, trouble: Path | None = None) -> "subprocess.CompletedProcess[str]":
-    environment = dict(os.environ)
-    if trouble is not None:
-        (trouble / "sitecustomize.py").write_text(TROUBLE)
-        given = os.environ.get("PYTHONPATH")
-        environment["PYTHONPATH"] = os.pathsep.join([str(trouble), *([given] if given else [])])
+    environment = dict(os.environ) if trouble is None else troubled(trouble)
     command = [sys.executable, "-m", "torchdev_lint", "--no-cache", "--output-format=full", *arguments]
     return subprocess.run(
         command, capture_output=True, text=True, cwd=cwd, check=False, timeout=300, env=environment
@@ -130,6 +138,48 @@ def test_a_process_that_dies_once_costs_nothing(
     (project / "once").touch()
     assert outcome(lint(".", f"--executor={name}", "--jobs=2", cwd=project, trouble=trouble)) == outcome(here)
     assert not (project / "once").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="no process groups")
+@pytest.mark.parametrize("name", [DASK, LOKY])
+def test_an_interruption_ends_all_processes(
+    project: Path, tmp_path_factory: pytest.TempPathFactory, name: str
+) -> None:
+    for number in range(3):
+        (project / f"slow{number}.py").write_text("import torch\n# ENDLESS\n")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "torchdev_lint", ".", "--no-cache", f"--executor={name}", "--jobs=2"],
+        cwd=project,
+        env=troubled(tmp_path_factory.mktemp("trouble")),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        until(lambda: (project / "began").exists())
+        os.killpg(process.pid, signal.SIGINT)  # As a terminal does: to all of them.
+        out, err = process.communicate(timeout=60)
+        assert (process.returncode, out, err) == (130, b"", b"")
+        until(lambda: not is_there(process.pid))
+    finally:
+        if is_there(process.pid):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def is_there(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 120
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
 
 
 @contextmanager

@@ -16,6 +16,8 @@ from torchdev_lint.engine.workers import processors
 CONNECT_TIMEOUT = 20.0
 """Seconds for a scheduler to answer, and for it to have a first worker."""
 
+_QUIET = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
+"""What a worker of ours does first: a terminal interrupts it as well, but it is ended by us, and has nothing to say."""
 _FACTORY = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
@@ -63,6 +65,7 @@ def _dask(name: str, address: str, jobs: int | None) -> Opened:
                 processes=True,
                 dashboard_address=None,
                 silence_logs="CRITICAL",
+                preload=[_QUIET],
             )
     client = None
     try:
