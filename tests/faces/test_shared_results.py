@@ -129,3 +129,16 @@ def test_a_place_that_cannot_be_written_is_no_matter(tree: Path) -> None:
     (tree / ".torchdev_lint_cache").write_text("in the way")
     assert flake8(*FILES, cwd=tree)[:2] == flake8("--tdv-no-cache", *FILES, cwd=tree)[:2]
     assert os.path.isfile(tree / ".torchdev_lint_cache")
+
+
+def test_a_file_without_torch_costs_flake8_nothing_of_it(tree: Path) -> None:
+    (tree / "plain.py").write_text("print(1)\n")
+    code = (
+        "import sys\nfrom flake8.main.cli import main\ncode = main(sys.argv[1:])\n"
+        "print(code, *(name for name in sys.modules if name.startswith('torchdev_lint.engine')))"
+    )
+    command = [sys.executable, "-c", code, "--isolated", "--select=TDV", "--jobs=1", "plain.py"]
+    result = subprocess.run(command, capture_output=True, text=True, cwd=tree, check=True)
+    # The configuration may name constructors; nothing else is asked.
+    assert result.stdout == "0 torchdev_lint.engine torchdev_lint.engine.settings\n"
+    assert not (tree / ".torchdev_lint_cache").exists()
