@@ -187,7 +187,7 @@ def cluster(where: Path) -> Iterator[str]:
     """The address of a cluster of two worker processes that stand in the directory `where`."""
     distributed = pytest.importorskip("distributed")
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=2, dashboard_address=None) as made,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=2, dashboard_address="127.0.0.1:0") as made,
         distributed.Client(made, set_as_default=False) as client,
     ):
         client.run(os.chdir, str(where))

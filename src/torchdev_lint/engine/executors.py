@@ -63,7 +63,7 @@ def _dask(name: str, address: str, jobs: int | None) -> Opened:
                 n_workers=jobs or processors(),
                 threads_per_worker=1,
                 processes=True,
-                dashboard_address=None,
+                dashboard_address="127.0.0.1:0",
                 silence_logs="CRITICAL",
                 preload=[_QUIET],
             )
