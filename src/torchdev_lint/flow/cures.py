@@ -17,7 +17,7 @@ from torchdev_lint.flow.lattice import (
 )
 from torchdev_lint.flow.operands import Operand, dotted
 from torchdev_lint.flow.trees import walk
-from torchdev_lint.flow.values import UNKNOWN, Object, Tensor
+from torchdev_lint.flow.values import UNKNOWN, Items, Many, Object, Tensor
 from torchdev_lint.torch_api.factories import TAKES_DEVICE
 
 
@@ -47,6 +47,8 @@ def target_expression(
     name = device_values.name_of_device(frame, wanted, local=own_only)
     if name is not None:
         return name
+    if other is not None and isinstance(other.value, Many) and not other.changed:
+        return None if written is None else _device_of_parts(frame, written)
     if other is not None:
         text = tensor_named_in(frame, other.node, other.device)
         return _module_called_in(frame, other) if text is None else f"{text}.device"
@@ -54,6 +56,16 @@ def target_expression(
         return None
     module = name_of_object(frame, callee.thing)
     return None if module is None else f"next({module}.parameters()).device"
+
+
+def _device_of_parts(frame: Frame, written: str) -> str | None:
+    """The device of what a list, or a distribution, of this name holds."""
+    value = frame.lookup(written) if written.isidentifier() else UNKNOWN
+    if isinstance(value, Items | Many):
+        return f"{written}[0].device"
+    if isinstance(value, Object) and frame.state(value).api.startswith("torch.distributions."):
+        return f"{written}.mean.device"
+    return None
 
 
 def _module_called_in(frame: Frame, other: Operand) -> str | None:

@@ -275,7 +275,7 @@ def _path_to(frame: Frame, key: Key) -> str | None:
             if not isinstance(value, Object) or not path:
                 continue
             if value.key == key:
-                return ".".join([name, *path])
+                return device_of(frame, name) if path == ["device"] else ".".join([name, *path])
             for attribute, part in frame.state(value).attributes.items():
                 if isinstance(part, Object) and part.key == key and attribute.isidentifier():
                     return ".".join([name, attribute, *path])

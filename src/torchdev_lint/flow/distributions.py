@@ -34,6 +34,8 @@ def construct(frame: Frame, path: str, site: CallSite) -> Value | None:
     module, _, name = path.rpartition(".")
     if not module.startswith(MODULES):
         return None
+    if name == "kl_divergence":
+        return divergence(frame, site)
     if name in WRAPPERS and site.positional():
         inner = site.positional()[0].value
         held = _held(frame, inner)
@@ -62,6 +64,17 @@ def construct(frame: Frame, path: str, site: CallSite) -> Value | None:
         elif isinstance(result, Tensor):
             device = result.device
     return _made(frame, site, path, Tensor(device, scalar=scalar))
+
+
+def divergence(frame: Frame, site: CallSite) -> Value | None:
+    """`kl_divergence(p, q)`: both have to be in one place, where the result is."""
+    given = site.positional()
+    held = [(_held(frame, argument.value), argument.node.value) for argument in given]
+    operands = [Given(value, node, inside=True) for value, node in held if value is not None]
+    if len(operands) != 2:
+        return None
+    result = combine(frame, site.node, "kl_divergence", operands, [SCALAR, SCALAR])
+    return replace(result, scalar=None) if isinstance(result, Tensor) else None
 
 
 def _made(frame: Frame, site: CallSite, path: str, held: Tensor) -> Object:

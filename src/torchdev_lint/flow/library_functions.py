@@ -54,6 +54,31 @@ def note_array(frame: Frame, path: str, site: CallSite) -> None:
     dtype = site.keyword("dtype")
     if dtype is None or (isinstance(dtype.value, Api) and "object" not in dtype.value.path):
         frame.analysis.arrays.add(id(site.node))
+        frame.analysis.notes["array dimensions", id(site.node)] = _array_dimensions(name, site)
+
+
+def _array_dimensions(name: str, site: CallSite) -> int:
+    """How many dimensions a new array has at least, by the sizes that are written out."""
+    given = site.positional()
+    if site.has_star():
+        return 0
+    if name in ("rand", "randn", "eye"):
+        return 2 if name == "eye" else len(given)
+    if name in ("arange", "linspace", "permutation"):
+        return 1
+    if name in ("uniform", "normal", "randint"):
+        told = site.keyword("size") or (given[2] if len(given) > 2 else None)
+    else:
+        told = site.keyword("shape") or (
+            given[0] if name in ("zeros", "ones", "empty", "full") and given else None
+        )
+    match told and told.value:
+        case Items(items=sizes):
+            return len(sizes)
+        case Literal(value=int()):
+            return 1
+        case _:
+            return 0
 
 
 def _collection(frame: Frame, name: str, site: CallSite, given: list[Value]) -> Value | None:

@@ -81,6 +81,8 @@ def given_by(argument: Argument) -> list[Given]:
     value, node = argument.value, argument.node.value
     if isinstance(value, Many):
         return [Given(value.element, node, inside=True)]
+    if isinstance(argument.node, ImpliedItem):
+        return [Given(value, node, inside=True)]
     if not isinstance(value, Items):
         return [Given(value, node)]
     written = node.elements if isinstance(node, (cst.Tuple, cst.List)) else ()

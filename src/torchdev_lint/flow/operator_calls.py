@@ -170,7 +170,9 @@ def _scalar_ness(
         case "p":
             return None if any(argument.value == Items(()) for _, argument in given_to) else operands
         case "w":
-            return False if operands is False else None
+            told = [one for one in site.arguments if one.keyword is None][int(receiver is None) :]
+            sized = bool(told) and all(one.value != Items(()) for one in told)
+            return False if operands is False or sized else None
         case "r" if bare:
             return True
         case "m" if bare and given == 1:

@@ -71,9 +71,9 @@ def factory(frame: Frame, path: str, site: CallSite) -> Value:
         device = frame.default_device()
         forwarding.note_factory(frame, site)
     generators.check(frame, site, device)
-    scalar = _scalar_ness(path, first, site)
+    scalar = _scalar_ness(frame, path, first, site)
     made = device_values.made_on(frame, device, site.node, following=following)
-    return Tensor(made, scalar=scalar, dims=0 if scalar else dimensions(path, site))
+    return Tensor(made, scalar=scalar, dims=0 if scalar else dimensions(frame, path, site))
 
 
 _ASKS_HOW_MANY = re.compile(r"\blen\b|\.numel\(|\.size\(|\.shape\b|\bempty\b|^not ")
@@ -121,13 +121,15 @@ def _following(path: str, site: CallSite) -> Device | None:
     return UNKNOWN_DEVICE if computed else None
 
 
-def _scalar_ness(path: str, first: Argument | None, site: CallSite) -> bool | None:
+def _scalar_ness(frame: Frame, path: str, first: Argument | None, site: CallSite) -> bool | None:
     """Whether a new tensor is 0-dim: by its data, or by an empty shape."""
     if path in factories.TAKES_DATA:
         if first is None:
             return None
         if _is_number(first):
             return True
+        if _of_array(frame, first.value):
+            return False
         return False if isinstance(first.value, (Items, Many, Entries)) else None
     shape = site.get(0, "size")
     return bool(shape is not None and shape.value == Items(()))
@@ -136,10 +138,19 @@ def _scalar_ness(path: str, first: Argument | None, site: CallSite) -> bool | No
 _OF_SIZES = frozenset(("torch.zeros", "torch.ones", "torch.rand", "torch.randn", "torch.empty"))
 
 
-def dimensions(path: str, site: CallSite) -> int:
+def _of_array(frame: Frame, value: Value) -> int:
+    """How many dimensions a NumPy array has at least that the program has just made."""
+    if isinstance(value, Object) and value.key[0] == "call":
+        return int(frame.analysis.notes.get(("array dimensions", value.key[1]), 0))
+    return 0
+
+
+def dimensions(frame: Frame, path: str, site: CallSite) -> int:
     """How many dimensions a new tensor has at least, by the sizes or the lists that are written out."""
     given = site.positional()
     if path in factories.TAKES_DATA:
+        if given and (held := _of_array(frame, given[0].value)):
+            return held
         data, count = given[0].node.value if given else None, 0
         while isinstance(data, cst.List) and data.elements:
             data, count = data.elements[0].value, count + 1

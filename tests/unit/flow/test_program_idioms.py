@@ -94,6 +94,26 @@ PAIRS: dict[str, tuple[str, str]] = {
         "t = torch.rand(3, 4)\nx = there * t.norm(2) + t.quantile(0.5) + t.std(False) + t.norm(p=1) + t.sum(1).sum(0)",
         "t = torch.rand(4, 3)\nx = there * t.norm(2, 0)",
     ),
+    "an array that has just been made": (
+        "import numpy as np\nx = there * torch.tensor(np.random.rand()) + torch.tensor(np.ones(()))",
+        "import numpy as np\nb = np.random.rand(3)\nx = there * torch.tensor(b, dtype=torch.float32)",
+    ),
+    "sizes that a number is repeated to": (
+        "x = there * torch.tensor(0.0).repeat(()) + torch.tensor(0.0).reshape(())",
+        "x = there * torch.tensor(0.0).repeat(*there.size())",
+    ),
+    "a divergence of two distributions": (
+        """
+        from torch.distributions import Normal, kl_divergence
+        x = kl_divergence(Normal(there, 1.0), Normal(torch.zeros_like(there), 1.0)) + kl_divergence(
+            Normal(there, 1.0), Normal(torch.tensor(0.0), 1.0)
+        )
+        """,
+        """
+        from torch.distributions import Normal, kl_divergence
+        x = kl_divergence(Normal(there, 1.0), Normal(torch.zeros(3), 1.0))
+        """,
+    ),
     "what the maxima leave of two dimensions": (
         "x = there * torch.rand(4, 3).max(0)[0][1]",
         "x = there * torch.rand(4, 3).max(0)[0]",
@@ -244,6 +264,17 @@ def to_device(data, device):
 model = to_device(nn.Linear(3, 2), device)
 model(here%s)
 """
+PRIOR = """
+class Encoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.line = nn.Linear(3, 4)
+    def loss(self, x):
+        mean, scale = self.line(x).chunk(2, -1)
+        posterior = torch.distributions.Normal(mean, scale.exp())
+        prior = torch.distributions.Normal(torch.zeros(2%s), torch.ones(2%s))
+        return torch.distributions.kl_divergence(posterior, prior)
+"""
 FIXED: dict[str, tuple[str, str]] = {
     "an item of a list": ("x = sum([there, here])", "x = sum([there, here.to(device)])"),
     "what a partial is given": (
@@ -261,6 +292,14 @@ FIXED: dict[str, tuple[str, str]] = {
     "a module that a helper for containers moved": (
         HELPER % "",
         HELPER % ".to(device)",
+    ),
+    "what a list is reduced with": (
+        "ts = [torch.rand(3, device=device) for _ in range(9)]\ndel device\nx = functools.reduce(torch.mul, ts, here)",
+        "ts = [torch.rand(3, device=device) for _ in range(9)]\ndel device\nx = functools.reduce(torch.mul, ts, here.to(ts[0].device))",
+    ),
+    "a module without a device of its own": (
+        PRIOR % ("", ""),
+        PRIOR % (", device=mean.device", ", device=mean.device"),
     ),
     "a tuple that is no buffer": (
         TUPLE,
