@@ -17,9 +17,10 @@ from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.conditions import atoms
 from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.lattice import Accelerator
 from torchdev_lint.flow.placement_events import CheckpointLoad
 from torchdev_lint.flow.trees import parents, walk
-from torchdev_lint.flow.values import NONE, Literal, Value
+from torchdev_lint.flow.values import NONE, Literal, Object, Value
 from torchdev_lint.torch_api import checkpoints as api
 from torchdev_lint.torch_api.modules import MODULE_EVIDENCE
 
@@ -44,6 +45,7 @@ def note(frame: Frame, path: str, site: CallSite) -> None:
     if (
         _in_a_test(frame)
         or _is_sharded(frame)
+        or _is_on_accelerator(frame)
         or use.saved_here
         or not (path in api.ALWAYS_WEIGHTS or (use.is_checkpoint() and not use.published))
     ):
@@ -105,6 +107,17 @@ def _in_a_test(frame: Frame) -> bool:
 def _is_sharded(frame: Frame) -> bool:
     """Whether the file is about sharded training: its checkpoints are loaded by the processes of machines with accelerators."""
     return api.SHARDED.search(frame.analysis.written) is not None
+
+
+def _is_on_accelerator(frame: Frame) -> bool:
+    """Whether a model was put on an accelerator before, whatever the machine: one without would not have come so far."""
+    return any(
+        isinstance(value, Object)
+        and (state := frame.state(value)).kind == "module"
+        and state.moved
+        and isinstance(state.device, Accelerator)
+        for value in frame.env.names.values()
+    )
 
 
 # -- what the program does with what it loads

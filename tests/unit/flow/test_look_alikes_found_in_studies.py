@@ -919,6 +919,7 @@ def test_a_method_that_is_not_followed_may_move_its_own_parameters(depth: int, m
     [
         ("data_transforms.py", 0),
         ("collator.py", 0),
+        ("inputs.py", 0),
         ("transforms/functional.py", 0),
         ("tests/tasks/moons.py", 0),
         ("metrics.py", 1),
@@ -979,3 +980,17 @@ def test_the_branch_that_does_not_register_is_reported() -> None:
         "TDV006",
         "self.values = values",
     )
+
+
+@pytest.mark.parametrize(("before", "after", "found"), [(".cuda()", "", 0), ("", "model.cuda()", 1)])
+def test_loaded_into_a_model_that_is_on_an_accelerator(before: str, after: str, found: int) -> None:
+    """A machine without an accelerator would not have come so far."""
+    program = HEAD + textwrap.dedent(
+        f"""
+        def restored(path):
+            model = nn.Linear(2, 2){before}
+            model.load_state_dict(torch.load(path + "/model.pt"))
+            {after or "pass"}
+        """
+    )
+    assert len(findings(program, "program.py", Config(select=("TDV009",)))) == found
