@@ -66,7 +66,7 @@ def worth_telling(frame: Frame, found: Conflict) -> bool:
     """Whether a conflict that is only possible is to be told: with what a function is given, or a module holds."""
     if frame.analysis.on_host or frame.analysis.at_top or not TESTING.isdisjoint(frame.analysis.imported):
         return False
-    if stays_on_host(frame.analysis) or _is_of_program(frame) or _follows_default_device(frame):
+    if stays_on_host(frame.analysis) or _is_of_program(frame) or _follows_default_device(frame, found):
         return False
     if _host_was_chosen(frame.env.path):
         return False
@@ -183,17 +183,26 @@ def _is_of_program(frame: Frame) -> bool:
     return bool(known) and (owner is None or not owner.is_module)
 
 
-def _follows_default_device(frame: Frame) -> bool:
+def _follows_default_device(frame: Frame, found: Conflict) -> bool:
     """Whether the file is about a library that is used with a default device, and the function speaks of no other."""
     analysis = frame.analysis
     known = analysis.notes.get("default device is set")
     if known is None:
         folders = set(re.split(r"[/\\]", analysis.source.path)[:-1])
-        known = not SET_DEFAULT_DEVICE.isdisjoint(analysis.imported | folders)
+        # `import pyro` binds it; to use a distribution of it says nothing of how the program is run
+        known = not SET_DEFAULT_DEVICE.isdisjoint({*frame.module_frame.env.names, *folders})
         analysis.notes["default device is set"] = known
-    if not known:
+    if not known or any(_is_attribute(leaf) for leaf in (found.left, found.right)):
         return False
     return frame.function is None or "device" not in analysis.text(frame.function.node)
+
+
+def _is_attribute(leaf: Leaf) -> bool:
+    """Whether a tensor is kept by a module without being registered: that is a fault of its own."""
+    origin = leaf.origin
+    while origin is not None and origin.what != "attribute":
+        origin = origin.inner
+    return origin is not None
 
 
 def _says_where(origin: Origin | None) -> bool:

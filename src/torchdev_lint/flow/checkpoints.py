@@ -134,6 +134,7 @@ class _Use:
     saved_here: bool = False
     published: bool = False
     """Whether the file comes from the web, or is what others have trained: where it was saved is not in the program."""
+    has_other_path: bool = False
     in_dataset: bool = False
 
     def is_checkpoint(self) -> bool:
@@ -163,7 +164,7 @@ def _use(frame: Frame, site: CallSite) -> _Use:
     words = _words(path)
     use.names = [*targets, *words]
     tested = [atom.text for fact in frame.env.path for atom in atoms(fact)]
-    function = "" if frame.function is None else frame.function.name
+    function = "" if frame.function is None else frame.function.name.replace("from_pretrained", "")
     use.published = (
         use.published
         or any(api.OF_OTHERS.search(word) for word in (*words, *tested, function))
@@ -285,7 +286,11 @@ def _read_scope(
             case cst.Assign(targets=[cst.AssignTarget(target=target)], value=cst.Call() as fetch) if (
                 not met and frame.analysis.text(target) == path and _fetches(frame, fetch)
             ):
-                use.published = True
+                use.published = not use.has_other_path
+            case cst.Assign(targets=[cst.AssignTarget(target=target)]) if (
+                not met and frame.analysis.text(target) == path
+            ):
+                use.has_other_path, use.published = True, False
             case cst.Assign(value=value) if id(value) in around:
                 if _takes_whole(value, call):
                     bound = _bound([target.target for target in node.targets])

@@ -98,8 +98,11 @@ class Project:
         frame.env.imported = self.heap
 
     def in_package(self) -> bool:
-        """Whether there is an `__init__.py` beside the file."""
-        return self.sources.exists(os.path.join(os.path.dirname(self.path), "__init__.py"))
+        """Whether the file does not stand, outside of any package, beside the script that uses it."""
+        beside = os.path.dirname(self.path)
+        if self.sources.exists(os.path.join(beside, "__init__.py")):
+            return True
+        return not any(self.sources.exists(os.path.join(beside, name)) for name in _SCRIPTS)
 
     # -- what import statements bind
 
@@ -328,6 +331,10 @@ def _rebound(module: cst.Module) -> Iterator[str]:
             body = getattr(node, "body", ())
             pending += body if isinstance(body, (list, tuple)) else [body]
             pending.append(getattr(node, "orelse", None))
+
+
+_SCRIPTS = ("main.py", "train.py", "run.py")
+"""What programs of several files call the one that is run."""
 
 
 def sets_default_device(module: cst.Module) -> bool:

@@ -26,6 +26,7 @@ from torchdev_lint.flow import (
 )
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.conditions import Atom
+from torchdev_lint.flow.evidence import TESTING
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.functions import following
 from torchdev_lint.flow.immutable import replace
@@ -262,7 +263,8 @@ def _operation(frame: Frame, path: str, site: CallSite) -> Value | None:
         return frame.result_of(site.node) if result is None else result
     if not path.startswith(functions.OTHER_OPERATIONS):
         return None
-    apart = functions.MAY_BE_ELSEWHERE.get(path)
+    in_test = not TESTING.isdisjoint(frame.analysis.imported)
+    apart = functions.MAY_BE_ELSEWHERE_FOR_FEW.get(path) if in_test else None
     left_out = None if apart is None else site.get(*apart)
     operands = [
         given

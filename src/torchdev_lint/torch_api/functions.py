@@ -5,12 +5,13 @@ from __future__ import annotations
 OTHER_OPERATIONS = ("torchvision.ops.",)
 """Functions in these namespaces compute on the device of their tensor operands, too."""
 
-MAY_BE_ELSEWHERE = {
+MAY_BE_ELSEWHERE_FOR_FEW = {
     "torchvision.ops.batched_nms": (2, "idxs"),
     "torchvision.ops.boxes.batched_nms": (2, "idxs"),
 }
-"""Of those, the ones with an argument that may be anywhere, with its position and name: the classes of boxes are brought to the boxes
-(torchvision/ops/boxes.py, `_batched_nms_coordinate_trick`) or only compared to make indices (`_batched_nms_vanilla`)."""
+"""Of those, the ones with an argument (its position and name) that may be anywhere as long as there is little of it, as in tests: few
+boxes have their classes brought to them (torchvision/ops/boxes.py, `_batched_nms_coordinate_trick`), many do not
+(`_batched_nms_vanilla`: `curr_indices[curr_keep_indices]` raises)."""
 
 FOLLOWS_ARGUMENT = {
     "torch.nn.utils.parameters_to_vector": (0, "parameters", "tensor"),

@@ -314,8 +314,9 @@ model(data.x)
             return value
         """,
     ),
-    "the classes of boxes are brought to the boxes": (
+    "the classes of few boxes are brought to the boxes": (
         """
+        import unittest
         from torchvision.ops import boxes as box_ops
         device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         boxes, scores = torch.rand(4, 4, device=device), torch.rand(4, device=device)
@@ -324,7 +325,7 @@ model(data.x)
         """
         from torchvision.ops import boxes as box_ops
         device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        boxes, scores = torch.rand(4, 4, device=device), torch.rand(4)
+        boxes, scores = torch.rand(4, 4, device=device), torch.rand(4, device=device)
         keep = box_ops.batched_nms(boxes, scores, torch.arange(4), 0.5)
         """,
     ),
@@ -506,12 +507,12 @@ model(data.x)
     ),
     "a library whose programs set the default device": (
         """
-        from pyro.distributions import constraints
+        import pyro
         def diagonal(v: torch.Tensor):
             return v.unsqueeze(-1) * torch.eye(v.shape[-1])
         """,
         """
-        from distributions import constraints
+        from pyro.distributions import constraints
         def diagonal(v: torch.Tensor):
             return v.unsqueeze(-1) * torch.eye(v.shape[-1])
         """,
@@ -942,6 +943,7 @@ def test_a_file_of_one_program_that_never_speaks_of_devices(
     program = HEAD + "def shifted(x: torch.Tensor):\n    return x + torch.ones(3)\n"
     path = tmp_path / "helpers.py"
     path.write_text(program, encoding="utf-8")
+    (tmp_path / "main.py").touch()
     if package:
         (tmp_path / "__init__.py").touch()
     assert len(findings(program, str(path), Config(), sources=DiskSources())) == found
