@@ -70,13 +70,24 @@ class ClassModel:
         """The base classes that this file defines."""
         return [base.model for base in self.bases if isinstance(base, Class)]
 
+    def lineage(self) -> list[ClassModel]:
+        """The class and all that it derives from in this file, each once, in the order in which names are looked for.
+
+        Classes that derive from the same ones are met in very many ways.
+        """
+        found: dict[int, ClassModel] = {}
+        pending = [self]
+        while pending:
+            model = pending.pop()
+            if id(model) not in found:
+                found[id(model)] = model
+                pending += reversed(model.bases_in_file())
+        return list(found.values())
+
     def imported_bases(self) -> Iterator[str]:
         """The base classes from elsewhere, by path, of the class and of its bases in the file."""
-        for base in self.bases:
-            if isinstance(base, Api):
-                yield base.path
-            elif isinstance(base, Class):
-                yield from base.model.imported_bases()
+        for model in self.lineage():
+            yield from (base.path for base in model.bases if isinstance(base, Api))
 
     def has_unseen_base(self) -> bool:
         """Whether a base class outside the file (other than nn.Module's like and object) may define anything."""
@@ -87,22 +98,24 @@ class ClassModel:
                 and base.path
                 in ("torch.nn.Module", "builtins.object", "abc.ABC", "typing.Generic", "typing.NamedTuple")
             )
-            for base in self.bases
-        ) or any(base.has_unseen_base() for base in self.bases_in_file())
+            for model in self.lineage()
+            for base in model.bases
+        )
 
     @property
     def is_module(self) -> bool:
         """Whether the class derives from nn.Module, as far as the file shows."""
-        for base in self.bases:
-            if isinstance(base, Api) and (
-                base.path.startswith("torch.nn.")
-                or base.path == "torch.jit.ScriptModule"
-                or library_facts.is_module_class(self.frame.analysis.options.shelf, base.path)
+        for path in self.imported_bases():
+            if (
+                path.startswith("torch.nn.")
+                or path == "torch.jit.ScriptModule"
+                or library_facts.is_module_class(self.frame.analysis.options.shelf, path)
             ):
                 return True
-        if any(base.is_module for base in self.bases_in_file()):
-            return True
-        return self.has_unseen_base() and (self.find("forward") is not None or self._registers())
+        return any(
+            model.has_unseen_base() and (model.find("forward") is not None or model._registers())
+            for model in self.lineage()
+        )
 
     def _registers(self) -> bool:
         """Whether `__init__` registers parameters or buffers."""
@@ -137,16 +150,12 @@ class ClassModel:
     @property
     def is_enum(self) -> bool:
         """Whether its attributes are the members of an enumeration."""
-        return any(isinstance(base, Api) and base.path.startswith("enum.") for base in self.bases) or any(
-            base.is_enum for base in self.bases_in_file()
-        )
+        return any(path.startswith("enum.") for path in self.imported_bases())
 
     @property
     def is_tuple(self) -> bool:
         """Whether an instance is a tuple of its fields."""
-        return any(
-            isinstance(base, Api) and base.path in ("typing.NamedTuple", "NamedTuple") for base in self.bases
-        ) or any(base.is_tuple for base in self.bases_in_file())
+        return any(path in ("typing.NamedTuple", "NamedTuple") for path in self.imported_bases())
 
     @property
     def is_autograd_function(self) -> bool:
@@ -155,12 +164,9 @@ class ClassModel:
 
     def find(self, name: str) -> cst.FunctionDef | None:
         """The method of this name, here or in a base class of the file."""
-        if name in self.methods:
-            return self.methods[name]
-        for base in self.bases_in_file():
-            found = base.find(name)
-            if found is not None:
-                return found
+        for model in self.lineage():
+            if name in model.methods:
+                return model.methods[name]
         return None
 
     def owner_of(self, node: cst.FunctionDef) -> ClassModel:

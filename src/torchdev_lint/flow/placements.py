@@ -53,15 +53,22 @@ def note_built(frame: Frame, node: cst.BaseExpression) -> None:
         frame.analysis.spots[id(node), frame.uid] = _spot(frame, node)
 
 
-def built_with(frame: Frame, whole: Object, node: cst.BaseExpression) -> None:
-    """What was built for a module counts as built with it, by `node`: to move the whole is to move the parts."""
+def built_with(
+    frame: Frame, whole: Object, node: cst.BaseExpression, done: set[Object] | None = None
+) -> None:
+    """What was built for a module counts as built with it, by `node`: to move the whole is to move the parts.
+
+    Parts that are `done` are not gone through again: one may be there in very many ways.
+    """
+    done = set() if done is None else done
+    done.add(whole)
     state = frame.state(whole)
     if _just_built(state.device):
         frame.set_state(whole, replace(state, device=device_values.built_on(frame, state.device, node)))
     for name in state.registered:
         held = state.attributes.get(name)
-        if isinstance(held, Object) and _just_built(frame.state(held).device):
-            built_with(frame, held, node)
+        if isinstance(held, Object) and held not in done and _just_built(frame.state(held).device):
+            built_with(frame, held, node, done)
 
 
 def has_moved_part(frame: Frame, whole: Object) -> bool:

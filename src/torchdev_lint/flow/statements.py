@@ -237,7 +237,8 @@ def visit_While(frame: Frame, node: cst.While) -> None:
 
     if test == FALSE:
         return
-    _loop(frame, node.body.body, enter, node.orelse, rounds=2, endless=test == TRUE)
+    again = 2 if frame.analysis.budget > 0 else 1
+    _loop(frame, node.body.body, enter, node.orelse, rounds=again, endless=test == TRUE)
 
 
 def _loop(

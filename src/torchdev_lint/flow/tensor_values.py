@@ -45,7 +45,8 @@ def tensor_device(frame: Frame, value: Value) -> Device | None:
             state = frame.state(value)
             return state.device if state.kind == "unknown" else None
         case Items(items) if items:
-            found = [tensor_device(frame, item) for item in items]
+            # what holds itself twice, step by step, has more leaves than can be counted
+            found = [tensor_device(frame, item) for item in {id(item): item for item in items}.values()]
             known = [device for device in found if device is not None]
             return (
                 known[0] if len(known) == len(found) and all(device == known[0] for device in known) else None
