@@ -61,10 +61,12 @@ def alone(directory: str) -> Iterator[None]:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
-            except OSError:
+            except BlockingIOError:
                 if time.monotonic() > deadline:
                     break  # Its results count less than the user's time.
                 time.sleep(0.01)
+            except OSError:
+                break  # A file system without locks.
         yield
     finally:
         os.close(descriptor)

@@ -1,5 +1,6 @@
 """The cache: an entry holds as long as what it was made from, and no longer."""
 
+import errno
 import json
 import os
 from collections.abc import Callable
@@ -276,3 +277,27 @@ def test_runs_at_the_same_time_add_to_each_other(project: Path) -> None:
     assert told() == {"a": ["by the first"], "b": ["by the second"], "c": ["by the second"]}
     third.save()
     assert told() == {"d": ["by the third"]}
+
+
+@pytest.mark.parametrize("trouble", [OSError(errno.ENOLCK, "No locks available"), BlockingIOError()])
+def test_results_are_kept_where_there_are_no_locks(
+    project: Path, monkeypatch: pytest.MonkeyPatch, trouble: OSError
+) -> None:
+    fcntl = pytest.importorskip("fcntl")
+    waits: list[float] = []
+    monkeypatch.setattr(cache_directory, "LOCK_TIMEOUT", 0.1)
+    monkeypatch.setattr(cache_directory.time, "sleep", waits.append)
+
+    def flock(descriptor: int, how: int) -> None:
+        raise trouble
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    (project / "a.py").write_text("import torch\n")
+    cache = Cache.load(str(project / "kept"), "key")
+    stamp = stamp_of_path(str(project / "a.py"))
+    assert stamp is not None
+    cache.put(str(project / "a.py"), stamp, "digest", None, (), ["told"])
+    cache.save()
+    assert len(list((project / "kept").glob("*.json"))) == 1
+    if trouble.errno == errno.ENOLCK:
+        assert waits == []
