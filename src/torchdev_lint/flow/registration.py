@@ -320,7 +320,7 @@ def check_late(frame: Frame, thing: Object, node: cst.CSTNode) -> bool:
                 node=late.node,
                 attribute=_attached(frame, late.node) or name,
                 value=assigned_value(late.node),
-                target=target_expression(frame, state.device),
+                target=target_expression(frame, state.device) or _beside_parts(late.node),
                 device=describe(found.right),
                 module_device=describe(found.left),
                 module=found.left,
@@ -340,6 +340,12 @@ def _attached(frame: Frame, node: cst.CSTNode) -> str | None:
             return text if len(text) <= 40 and "\n" not in text else "a part"
         case _:
             return None
+
+
+def _beside_parts(node: cst.CSTNode) -> str | None:
+    """Where the parts are that the module has already, when one more is attached to it."""
+    name = _receiver(node)
+    return None if name is None or name == "self" else f"next({name}.parameters()).device"
 
 
 def is_late(frame: Frame, leaf: Leaf) -> bool:

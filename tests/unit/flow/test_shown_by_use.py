@@ -871,3 +871,15 @@ def test_a_model_that_is_never_moved_is_told_where_the_class_builds_it() -> None
     _, wrong = PAIRS["a class that keeps a device of its own places what it builds, whatever its base"]
     (found,) = findings(HEAD + textwrap.dedent(wrong), "program.py", Config())
     assert (found.code, found.range.start.row) == ("TDV001", 7)
+
+
+def test_a_part_that_is_attached_late_goes_where_the_others_are() -> None:
+    program = """
+    net = nn.Sequential(nn.Linear(3, 3))
+    net.cuda()
+    net.head = nn.Linear(3, 2)
+    net(torch.zeros(3, 3).cuda())
+    """
+    (found,) = findings(HEAD + textwrap.dedent(program), "program.py", Config(select=("TDV008",)))
+    assert found.fix is not None
+    assert found.fix.edits[0].content == ".to(next(net.parameters()).device)"
