@@ -168,7 +168,8 @@ def stays_on_host(analysis: Analysis) -> bool:
 
 
 def _is_of_program(frame: Frame) -> bool:
-    """Whether a plain function is read of a file that never speaks of devices and is part of one program: it prepares something."""
+    """Whether a file is read that never speaks of devices and is part of one program: a plain function of it prepares something, and
+    a module of it is only on an accelerator if the program's script speaks of one."""
     analysis = frame.analysis
     if analysis.speaks_of_devices:
         return False
@@ -180,7 +181,9 @@ def _is_of_program(frame: Frame) -> bool:
     while outermost.caller is not None:
         outermost = outermost.caller
     owner = None if outermost.function is None else outermost.function.owner
-    return bool(known) and (owner is None or not owner.is_module)
+    if not known or owner is None or not owner.is_module:
+        return bool(known)
+    return analysis.imports.runs_on_host()
 
 
 def _follows_default_device(frame: Frame, found: Conflict) -> bool:

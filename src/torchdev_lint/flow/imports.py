@@ -45,12 +45,20 @@ class Imports(Protocol):
         """`module.name` is set to something: its value is not known from here on."""
 
 
+    def runs_on_host(self) -> bool:
+        """Whether the script beside the checked file never speaks of devices: then neither is anything else of its program on one."""
+
+
 class NoImports:
     """A file on its own: every imported name is known by its path only."""
 
     def in_package(self) -> bool:
         """Nothing is known of what is beside it."""
         return True
+
+    def runs_on_host(self) -> bool:
+        """Nothing is known of what is beside it."""
+        return False
 
     def imported(self, frame: Frame, base: str, name: str) -> Value:
         """The name's path."""

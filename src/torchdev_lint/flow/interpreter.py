@@ -41,7 +41,7 @@ from torchdev_lint.flow.preparations import is_for_the_host, is_marked, run_befo
 from torchdev_lint.flow.projects import Project, sets_default_device
 from torchdev_lint.flow.trees import standing_alone, walk
 from torchdev_lint.flow.values import NONE, UNKNOWN, Either, Function, Items, Many, Tensor, Value
-from torchdev_lint.torch_api.devices import DEVICE_NAME
+from torchdev_lint.torch_api.devices import DEVICE_NAME, DEVICE_WORDS
 
 __all__ = ["calls", "contexts", "expressions", "read_module", "statements"]
 
@@ -68,7 +68,7 @@ def read_module(
         given_text=text,
         recorder=recorder,
     )
-    analysis.speaks_of_devices = _DEVICE_WORDS.search(analysis.written) is not None
+    analysis.speaks_of_devices = DEVICE_WORDS.search(analysis.written) is not None
     frame = Frame(analysis, Environment())
     analysis.skipped = is_marked(module)
     if project is not None:
@@ -99,7 +99,6 @@ def read_module(
     return forwarding.without_consequences([*events, *forwarding.settle(analysis)])
 
 
-_DEVICE_WORDS = re.compile(r"(?i)cuda|device|\.to\(|gpu|accelerat|\bmps\b|\bxpu\b")
 
 
 def _told(analysis: Analysis) -> Iterator[Event]:

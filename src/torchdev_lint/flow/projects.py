@@ -35,6 +35,7 @@ from torchdev_lint.flow.values import (
     join,
 )
 from torchdev_lint.source.imports import Location, locate, resolve, search_path, submodule
+from torchdev_lint.torch_api.devices import DEVICE_WORDS
 from torchdev_lint.torch_api.factories import DEFAULT_TENSOR_CONSTRUCTORS
 
 BUDGET = 1_200
@@ -103,6 +104,14 @@ class Project:
         if self.sources.exists(os.path.join(beside, "__init__.py")):
             return True
         return not any(self.sources.exists(os.path.join(beside, name)) for name in _SCRIPTS)
+
+    def runs_on_host(self) -> bool:
+        """Whether there are scripts beside the file, and none of them speaks of devices."""
+        if self.in_package():
+            return False
+        beside = os.path.dirname(self.path)
+        texts = [self.sources.text(os.path.join(beside, name)) for name in _SCRIPTS]
+        return all(text is None or DEVICE_WORDS.search(text) is None for text in texts)
 
     # -- what import statements bind
 

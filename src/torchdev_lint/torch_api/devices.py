@@ -80,3 +80,6 @@ def parse(text: str) -> tuple[str, int | None] | None:
     if kind not in ACCELERATOR_TYPES and kind not in ("cpu", "meta"):
         return None
     return kind, None if match["index"] is None else int(match["index"])
+
+DEVICE_WORDS = re.compile(r"(?i)cuda|device|\.to\(|gpu|accelerat|\bmps\b|\bxpu\b")
+"""What a text says that speaks of devices at all."""

@@ -996,3 +996,22 @@ def test_loaded_into_a_model_that_is_on_an_accelerator(before: str, after: str, 
         """
     )
     assert len(findings(program, "program.py", Config(select=("TDV009",)))) == found
+
+
+@pytest.mark.parametrize(("script", "found"), [("AddNode()\n", 0), ('AddNode().to("cuda")\n', 1)])
+def test_a_module_of_a_program_that_never_speaks_of_devices(tmp_path: Path, script: str, found: int) -> None:
+    """It is on an accelerator only if the script that builds it takes it there."""
+    program = HEAD + textwrap.dedent(
+        """
+        class AddNode(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.embed = nn.Embedding(2, 2)
+            def forward(self, kind):
+                return self.embed(torch.LongTensor([kind]))
+        """
+    )
+    path = tmp_path / "model.py"
+    path.write_text(program, encoding="utf-8")
+    (tmp_path / "main.py").write_text("from model import AddNode\n" + script, encoding="utf-8")
+    assert len(findings(program, str(path), Config(), sources=DiskSources())) == found
