@@ -44,7 +44,6 @@ class Imports(Protocol):
     def assign(self, module: Namespace, name: str) -> None:
         """`module.name` is set to something: its value is not known from here on."""
 
-
     def runs_on_host(self) -> bool:
         """Whether the script beside the checked file never speaks of devices: then neither is anything else of its program on one."""
 

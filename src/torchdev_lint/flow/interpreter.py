@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import libcst as cst
@@ -97,8 +96,6 @@ def read_module(
         stored_devices.check_class(analysis, model, models)
     events = [*_told(analysis), *settle_literals(analysis), *checkpoints.settle(analysis)]
     return forwarding.without_consequences([*events, *forwarding.settle(analysis)])
-
-
 
 
 def _told(analysis: Analysis) -> Iterator[Event]:

@@ -81,5 +81,6 @@ def parse(text: str) -> tuple[str, int | None] | None:
         return None
     return kind, None if match["index"] is None else int(match["index"])
 
+
 DEVICE_WORDS = re.compile(r"(?i)cuda|device|\.to\(|gpu|accelerat|\bmps\b|\bxpu\b")
 """What a text says that speaks of devices at all."""
