@@ -148,10 +148,10 @@ def unresolved(frame: Frame, path: str, site: CallSite) -> Value:
         escape(frame, argument.value)
     result = following(frame, frame.result_of(site.node, name if name[:1].isupper() else ""), site)
     moves = any(argument.keyword in libraries.PLACED_BY_LIBRARY for argument in site.arguments)
-    moves = moves or (name[:1].isupper() and told_device)
     if name[:1].isupper() or name == "from_pretrained" or moves:
         state = frame.state(result)
-        device = UNKNOWN_DEVICE if moves else state.device
+        # Told a device, it may bring there what it is given; but two inputs on two devices are still two.
+        device = UNKNOWN_DEVICE if moves or told_device else state.device
         frame.set_state(result, replace(state, api=path, moves_inputs=moves, device=device))
     return result
 

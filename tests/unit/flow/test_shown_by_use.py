@@ -837,6 +837,34 @@ PAIRS: dict[str, tuple[str, str]] = {
             return torch.cat([vectors[0][:n], query], dim=0)
         """,
     ),
+    "the inputs of a wrapper that is told devices": (
+        """
+        import tensor_parallel as tp
+        KEY = torch.randn(1, 2, 3)
+        def quantized(model: nn.Module):
+            for name, part in model.named_children():
+                print(name, part)
+            return model
+        def measure(block, device: torch.device, dtype):
+            block = quantized(tp.TensorParallel(block, [device], output_device=device))
+            cache = (KEY.to(device), KEY.to(device))
+            hidden = torch.randn(1, 3, 3, device=device, dtype=dtype)
+            return block.forward(hidden, layer_past=cache)
+        """,
+        """
+        import tensor_parallel as tp
+        KEY = torch.randn(1, 2, 3)
+        def quantized(model: nn.Module):
+            for name, part in model.named_children():
+                print(name, part)
+            return model
+        def measure(block, device: torch.device, dtype):
+            block = quantized(tp.TensorParallel(block, [device], output_device=device))
+            cache = (KEY.to(dtype), KEY.to(dtype))
+            hidden = torch.randn(1, 3, 3, device=device, dtype=dtype)
+            return block.forward(hidden, layer_past=cache)
+        """,
+    ),
 }
 
 
