@@ -271,10 +271,15 @@ async def test_excluded_files_are_left_alone(root: Path) -> None:
 
 # -- many things at once
 
-LONG = "import torch\n" + "\n".join(
-    f"def f{n}(x: torch.Tensor):\n    y = x.cpu()\n    for i in range(3):\n        y = y + i\n    return f{n - 1}(y)"
-    for n in range(1, 150)
-)
+
+def long(functions: int) -> str:
+    return "import torch\n" + "\n".join(
+        f"def f{n}(x: torch.Tensor):\n    y = x.cpu()\n    for i in range(3):\n        y = y + i\n    return f{n - 1}(y)"
+        for n in range(1, functions + 1)
+    )
+
+
+LONG = long(149)
 
 
 @session
@@ -293,8 +298,9 @@ async def test_a_question_that_is_given_up_is_not_answered_and_the_server_goes_o
 
 @session
 async def test_an_analysis_is_cut_short_by_the_next_version(root: Path) -> None:
+    text = long(1000)  # Not done before the next version is there, on a fast machine or a busy one.
     async with serving(root) as editor:
-        uri = editor.open("a.py", LONG)
+        uri = editor.open("a.py", text)
         before = time.monotonic()
         await editor.diagnostics(uri)
         whole = time.monotonic() - before
@@ -307,7 +313,7 @@ async def test_an_analysis_is_cut_short_by_the_next_version(root: Path) -> None:
             )
             asked = asyncio.ensure_future(question)
             await asyncio.sleep(0.02)
-            editor.change(uri, version, types.TextDocumentContentChangeWholeDocument(f"# {version}\n{LONG}"))
+            editor.change(uri, version, types.TextDocumentContentChangeWholeDocument(f"# {version}\n{text}"))
             with pytest.raises(JsonRpcException, match="the text has changed"):
                 await asked
         await editor.diagnostics(uri, 9)

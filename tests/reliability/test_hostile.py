@@ -181,7 +181,8 @@ def test_a_cache_that_comes_with_the_project_is_not_believed(project: Path) -> N
     (kept,) = cache.glob("*.json")
     head, _, body = kept.read_bytes().partition(b"\n")
     content = json.loads(body)
-    content["entries"]["main.py"][3] = []
+    (path,) = (path for path in content["entries"] if path.endswith("main.py"))
+    content["entries"][path][3] = []
     body = json.dumps(content, separators=(",", ":")).encode()
     kept.write_bytes(head.rpartition(b" ")[0] + b" %08x\n" % zlib.crc32(body) + body)
     assert lint(project, *command).stdout.count("TDV") == 0, "this test does not know how results are kept"

@@ -21,6 +21,7 @@ from torchdev_lint.engine.sources import DiskSources
 PROGRAMS = sorted((Path(__file__).parents[1] / "programs").glob("*.py"))
 SAMPLE = PROGRAMS[::6]
 DIFFERENT_WHEN_SPLIT: dict[str, str] = {
+    "maf_made_masks_bad": "the same",
     "style_normalization_bad": "that the module is moved is not known in the file of its class, where the finding would stand (TDV006)",
 }
 """Programs whose findings change when their classes and functions move to a module of their own, and why."""
@@ -54,6 +55,8 @@ def local_names(tree: ast.Module) -> set[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef):  # a field is known by its name
             taken |= {name.id for part in node.body for name in ast.walk(part) if isinstance(name, ast.Name)}
+        if isinstance(node, ast.JoinedStr):  # one token before Python 3.12
+            taken |= {name.id for name in ast.walk(node) if isinstance(name, ast.Name)}
     return assigned - taken - {"_"}
 
 
