@@ -117,11 +117,10 @@ def call(frame: Frame, function: Function, site: CallSite) -> Value:
     for name, given in child.env.names.items():
         key = parameter_key(function.node, name)
         of_module = function.owner is not None and function.owner.is_module
-        sent = _as_tensors(frame, given)
         frame.analysis.see_argument(
             key,
-            sent,
-            moved=_was_moved(frame, sent),
+            given,
+            moved=_was_moved(frame, given),
             of_module=of_module,
             is_private=is_private(function.name),
         )
@@ -147,19 +146,6 @@ def call(frame: Frame, function: Function, site: CallSite) -> Value:
 
 def _is_context_manager(function: Function) -> bool:
     return any(name in ("contextmanager", "asynccontextmanager") for name in function.decorators)
-
-
-def _as_tensors(frame: Frame, value: Value) -> Value:
-    """A list of what was moved like tensors, as a list of tensors."""
-    match value:
-        case Many(element):
-            return Many(_as_tensors(frame, element))
-        case Items(items) if items:
-            return Items(tuple(_as_tensors(frame, item) for item in items))
-        case Object(key=("moved", *_)) if frame.state(value).moved and frame.state(value).kind == "unknown":
-            return Tensor(frame.state(value).device)
-        case _:
-            return value
 
 
 def _was_moved(frame: Frame, value: Value) -> bool:

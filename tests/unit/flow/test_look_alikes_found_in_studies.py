@@ -840,28 +840,6 @@ model(data.x)
         model.load_state_dict(torch.load(WEIGHTS))
         """,
     ),
-    "the only caller brings a list of unknown things to the CPU": (
-        """
-        def _projected(matrices: list[torch.Tensor], alpha: float):
-            stacked = torch.cat(matrices, dim=0)
-            return stacked.T @ stacked + alpha * torch.eye(3)
-        class Tuner:
-            def prepare(self, weights, names):
-                for name in names:
-                    matrices = [layers[name].detach().to(torch.float32).cpu() for layers in weights]
-                    print(_projected(matrices, 0.5))
-        """,
-        """
-        def _projected(matrices: list[torch.Tensor], alpha: float):
-            stacked = torch.cat(matrices, dim=0)
-            return stacked.T @ stacked + alpha * torch.eye(3)
-        class Tuner:
-            def prepare(self, weights, names):
-                for name in names:
-                    matrices = [layers[name].detach().to(torch.float32) for layers in weights]
-                    print(_projected(matrices, 0.5))
-        """,
-    ),
 }
 
 
