@@ -69,7 +69,7 @@ def _answer(checker: Checker, job: Job) -> Checked | Lost:
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # Native code raises others, too.
-        return Lost(f"{type(error).__name__}: {' '.join(str(error).split())}")
+        return Lost.by(error)
 
 
 def sent(job: Job) -> Job:

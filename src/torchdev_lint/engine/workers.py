@@ -42,6 +42,11 @@ class Lost:
 
     reason: str
 
+    @classmethod
+    def by(cls, error: BaseException) -> Lost:
+        """Of what was raised, in one line."""
+        return cls(f"{type(error).__name__}: {' '.join(str(error).split())}")
+
 
 @dataclass(frozen=True, slots=True)
 class Workers:
@@ -259,7 +264,7 @@ def _work(connection: Connection, inherited: Connection | None, answer: Callable
         try:
             result = answer(message[0])
         except BaseException as error:  # Native code raises others, too.
-            result = Lost(f"{type(error).__name__}: {' '.join(str(error).split())}")
+            result = Lost.by(error)
         connection.send(result)
 
 

@@ -17,6 +17,7 @@ from torchdev_lint.flow.events import Place, Transfer
 from torchdev_lint.flow.evidence import TESTING, tested_for_none
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import (
+    ATTRIBUTE,
     Conflict,
     Cpu,
     Device,
@@ -202,10 +203,7 @@ def _follows_default_device(frame: Frame, found: Conflict) -> bool:
 
 def _is_attribute(leaf: Leaf) -> bool:
     """Whether a tensor is kept by a module without being registered: that is a fault of its own."""
-    origin = leaf.origin
-    while origin is not None and origin.what != "attribute":
-        origin = origin.inner
-    return origin is not None
+    return leaf.origin is not None and leaf.origin.passed(ATTRIBUTE)
 
 
 def _says_where(origin: Origin | None) -> bool:

@@ -28,11 +28,15 @@ MAX_ATOMS = 7
 """Conflicts are searched over at most this many conditions at once (2 to this power assignments)."""
 
 
+ATTRIBUTE = "attribute"
+"""The kind of origin that a tensor has which a module keeps without registering it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
     """Why a value is where it is: the node that put it there, and what that node did.
 
-    `what` is one of `factory`, `made`, `moved`, `loaded`, `argument`; `frame` is the activation in which it happened. An
+    `what` is one of `factory`, `made`, `moved`, `loaded`, `attribute`, `argument`; `frame` is the activation in which it happened. An
     `argument` origin records that the value entered the activation `frame` through the argument `node` of its call;
     `inner` is the origin it had outside.
     """
@@ -50,6 +54,13 @@ class Origin:
         while origin.inner is not None:
             origin = origin.inner
         return origin
+
+    def passed(self, what: str) -> bool:
+        """Whether this origin, or one that the value had outside of a call, is of a kind."""
+        origin: Origin | None = self
+        while origin is not None and origin.what != what:
+            origin = origin.inner
+        return origin is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from torchdev_lint.flow.events import Built, MixedOperation, ModelCall, Place, T
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import (
+    ATTRIBUTE,
     Accelerator,
     Conflict,
     Cpu,
@@ -163,7 +164,7 @@ def publish_unregistered(frame: Frame, node: cst.CSTNode, found: Conflict, besid
     met = frame.analysis.text(beside.node.value if isinstance(beside.node, cst.Arg) else beside.node)
     target = target_expression(frame, beside.device) if site.late and site.frame == frame.uid else None
     if target is None and site.late and site.frame == frame.uid:
-        target = beside_self(frame, Origin(site.node, registration.ATTRIBUTE, frame.uid, step=1))
+        target = beside_self(frame, Origin(site.node, ATTRIBUTE, frame.uid, step=1))
     registration.publish_tensor(
         frame, node, site, found, met=met, met_device=called(found.left, moved_by), target=target
     )

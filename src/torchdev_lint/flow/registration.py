@@ -18,6 +18,7 @@ from torchdev_lint.flow.events import LateSubmodule, UnregisteredModule, Unregis
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import (
+    ATTRIBUTE,
     UNKNOWN_DEVICE,
     Anywhere,
     Conflict,
@@ -35,7 +36,6 @@ from torchdev_lint.flow.lattice import (
 from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import Api, Either, Entries, Items, Many, Object, Tensor, Value
 
-ATTRIBUTE = "attribute"
 LATE = "late"
 _HOLDS_MODULES = "holds modules"
 _HOLDS_TENSORS = "holds tensors"
@@ -77,7 +77,9 @@ def noted(frame: Frame, holder: Value, name: str, value: Value) -> Value:
     if not frame.building() and frame.assigning is not None:
         if _made_here(frame, value):
             return value  # the factory itself is at fault
-        if isinstance(value, Tensor) and all(_is_kept(leaf.origin) for leaf in leaves(value.device)):
+        if isinstance(value, Tensor) and all(
+            leaf.origin is not None and leaf.origin.passed(ATTRIBUTE) for leaf in leaves(value.device)
+        ):
             return value  # made anew where the attribute was before
         site = AttributeSite(frame.assigning, name, frame.uid, late=True)
         frame.analysis.attribute_sites[("late", (id(frame.assigning),)), name] = site
@@ -158,12 +160,6 @@ def _made_here(frame: Frame, value: Value) -> bool:
     return any(
         leaf.origin is not None and leaf.origin.root().frame == frame.uid for leaf in leaves(value.device)
     )
-
-
-def _is_kept(origin: Origin | None) -> bool:
-    while origin is not None and origin.what != ATTRIBUTE:
-        origin = origin.inner
-    return origin is not None
 
 
 def _mark(frame: Frame, value: Value, origin: Origin, *, inside: bool) -> Value:
