@@ -318,3 +318,16 @@ def test_an_executor_that_cannot_even_say_what_it_has_ends_the_run() -> None:
         ConfigError, match=r"--executor old: its processes have torchdev-lint 0 with LibCST 0, not"
     ):
         list(Elsewhere("old", lambda: Opened(Old(), 1)).answered(Checker(), jobs_of(1)))
+
+
+def test_what_loky_cleans_up_after_a_run_is_not_told(tmp_path: Path) -> None:
+    pytest.importorskip("loky", reason="loky is not installed")
+    # Killed, the run leaves its semaphores to loky's tracker for certain; interrupted, it may.
+    code = (
+        "import os, signal; from torchdev_lint.engine import executors; "
+        "opened = executors._loky('loky', 1); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert result.stderr == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from concurrent.futures import Executor
@@ -96,8 +97,23 @@ def _loky(name: str, jobs: int | None) -> Opened:
     """Processes of this machine (https://loky.readthedocs.io), which are told of each other's deaths."""
     loky = _imported(name, "loky", "loky")
     count = jobs or processors()
+    _start_tracker_quietly()
     executor = loky.ProcessPoolExecutor(max_workers=count)
     return Opened(executor, count, count, close=lambda: executor.shutdown(wait=True, kill_workers=True))
+
+
+def _start_tracker_quietly() -> None:
+    """Start the process that cleans up after loky: what an interrupted run has left to it, it would tell on standard error."""
+    before = os.environ.get("PYTHONWARNINGS")
+    quiet = "ignore:resource_tracker:UserWarning"
+    os.environ["PYTHONWARNINGS"] = f"{before},{quiet}" if before else quiet
+    try:
+        import_module("loky.backend.resource_tracker").ensure_running()
+    finally:
+        if before is None:
+            del os.environ["PYTHONWARNINGS"]
+        else:
+            os.environ["PYTHONWARNINGS"] = before
 
 
 def _made(name: str, jobs: int | None) -> Opened:
