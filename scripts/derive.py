@@ -1,5 +1,6 @@
 """Writes what is derived: rules.md from the rules, the JSON Schema and docs/configuration.md from the options, docs/reference.md from the
-parsers of the command line, and the marked parts of README.md and docs/tutorial.md from the tool itself.
+parsers of the command line, the marked parts of README.md and docs/tutorial.md from the tool itself, and what is said of the fixtures
+(tests/unit/rules/said).
 
     python scripts/derive.py            write
     python scripts/derive.py --check    only say what is out of date
@@ -21,6 +22,7 @@ from pathlib import Path
 from configuration_document import CONFIGURATION, SCHEMA, configuration, schema_text
 from fixture_files import ROOT
 from reference_document import REFERENCE, reference
+from said_document import said_documents
 from tutorial_document import TUTORIAL, tutorial
 
 from torchdev_lint.cli import main as torchdev_lint
@@ -116,6 +118,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         SCHEMA: schema_text(),
         TUTORIAL: tutorial(TUTORIAL.read_text(encoding="utf-8"), tool_output),
         REFERENCE: reference(),
+        **said_documents(),
     }
     old = [
         path for path, text in wanted.items() if not path.exists() or path.read_text(encoding="utf-8") != text
@@ -123,6 +126,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for path in old:
         print(f"{path.name} is out of date" if options.check else f"{path.name} is written anew")
         if not options.check:
+            path.parent.mkdir(exist_ok=True)
             path.write_text(wanted[path], encoding="utf-8")
     return 1 if old and options.check else 0
 
