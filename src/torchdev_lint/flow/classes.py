@@ -62,6 +62,8 @@ class ClassModel:
     decorators: tuple[str, ...] = ()
     wrapped: dict[str, Function] = field(default_factory=dict)
     """Methods as decorators of the file have made them."""
+    setters: dict[str, cst.FunctionDef] = field(default_factory=dict)
+    """What is run where an attribute of this name is set, by `@name.setter`."""
     symbolic: tuple[Object, Environment] | None = None
     at_first: Mapping[str, Value] = field(default_factory=dict)
     """Attributes of `symbolic` when `forward` runs for the first time."""
@@ -208,6 +210,15 @@ class ClassModel:
         if wrapped is not None and owner.methods.get(node.name.value) is node:
             return replace(wrapped, receiver=receiver)
         return Function(node, name, owner.frame, receiver, owner, decorator_names(node))
+
+    def setter(self, name: str, receiver: Value) -> Function | None:
+        """What is run where an instance's attribute of this name is set, here or by a base class of the file."""
+        for model in self.lineage():
+            if name in model.setters:
+                return Function(model.setters[name], name, model.frame, receiver, model)
+            if name in model.methods:
+                return None  # without one, here
+        return None
 
     def moves_itself(self) -> bool:
         """Whether the class says for itself what moving means."""

@@ -8,6 +8,7 @@ from torchdev_lint.flow import (
     literals,
     module_containers,
 )
+from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE
@@ -25,6 +26,7 @@ from torchdev_lint.flow.values import (
     Api,
     Either,
     Entries,
+    Function,
     Items,
     Literal,
     Many,
@@ -79,8 +81,25 @@ def _assign_attribute(frame: Frame, receiver: cst.BaseExpression, name: str, val
             assign(frame, receiver, replace(holder, device=value.device))
         case Tensor(batch=True) | Tensor(mapping=True):
             assign(frame, receiver, UNKNOWN)
+        case Object() if (setter := _setter(frame, holder, name)) is not None:
+            _run_setter(frame, setter, receiver, value)
         case _:
             set_attribute(frame, holder, name, noted(frame, holder, name, value))
+
+
+def _setter(frame: Frame, thing: Object, name: str) -> Function | None:
+    model = frame.state(thing).model
+    return None if model is None else model.setter(name, thing)
+
+
+def _run_setter(frame: Frame, setter: Function, node: cst.BaseExpression, value: Value) -> None:
+    """`@name.setter`: its body says what becomes of the value."""
+    from torchdev_lint.flow.functions import call, can_follow
+
+    if can_follow(frame, setter):
+        call(frame, setter, CallSite(node, (Argument(value, cst.Arg(node)),)))
+    elif setter.receiver is not None:
+        forget_attributes(frame, setter.receiver)
 
 
 def _unpack(frame: Frame, elements: list[cst.BaseElement], value: Value) -> None:

@@ -386,10 +386,13 @@ def visit_ClassDef(frame: Frame, node: cst.ClassDef) -> None:
     for line in node.body.body:
         if isinstance(line, cst.FunctionDef):
             evaluate_defaults(body, line.params)
-            if _is_setter(line):
+            names = decorator_names(line)
+            if "setter" in names or "deleter" in names:
+                if "setter" in names:
+                    model.setters[line.name.value] = line
                 continue
             model.methods[line.name.value] = line
-            plain = Function(line, line.name.value, body, decorators=decorator_names(line))
+            plain = Function(line, line.name.value, body, decorators=names)
             wrapped = decorated(body, line, plain)
             if isinstance(wrapped, Function) and wrapped != plain:
                 model.wrapped[line.name.value] = wrapped
@@ -410,10 +413,6 @@ def visit_ClassDef(frame: Frame, node: cst.ClassDef) -> None:
     frame.bind(node.name.value, Class(model))
     for name, method in model.methods.items():
         frame.analysis.meet(model.function(method, name, None))
-
-
-def _is_setter(node: cst.FunctionDef) -> bool:
-    return any(name in ("setter", "deleter") for name in decorator_names(node))
 
 
 @statement(cst.Import)

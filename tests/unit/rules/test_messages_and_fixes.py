@@ -126,3 +126,44 @@ def test_no_fix_without_an_idiom(kind: str) -> None:
     diagnostic = found(f"x = torch.zeros(2, device='{kind}')", "TDV002")
     assert diagnostic.fix is None
     assert f"`{kind}` is hard-coded" in diagnostic.message
+
+
+OUTPUT = "def predict(model, {0}):\n    device = next(model.parameters()).device\n    {1}\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "call", "after"),
+    [
+        ("x", "return model(x).to(device)", "return model(x.to(device))"),
+        ("batch", "return model(batch['x']).to(device)", None),  # what else it holds would stay where it is
+    ],
+)
+def test_an_output_that_is_moved_to_where_it_is(given: str, call: str, after: str | None) -> None:
+    code = OUTPUT.format(given, call)
+    diagnostic = found(code, "TDV001")
+    named = "x" if given == "x" else "batch['x']"
+    assert diagnostic.message == (
+        f"the output of `model` is on its device anyway: `{named}` is what has to be moved there"
+    )
+    if after is None:
+        assert diagnostic.fix is None
+    else:
+        assert diagnostic.fix is not None
+        assert (diagnostic.fix.applicability, diagnostic.fix.message) == (UNSAFE, "Move `x` instead")
+        assert fixed(code, diagnostic) == OUTPUT.format(given, after)
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        ("x", "x = x.to(device); return model(x).to(device)"),
+        ("x", "return model(x.to(device)).to(device)"),
+        ("x", "return model(x).to(x.device)"),
+        ("x", "return model(x).to('cpu')"),
+        ("xs", "return model(*xs).to(device)"),
+        ("x", "return model(torch.zeros(2, device=device)).to(device)"),
+    ],
+)
+def test_an_output_that_is_moved_after_an_input_that_was(given: str, line: str) -> None:
+    code = OUTPUT.format(given, line)
+    assert check_source(HEADER + code, "program.py", Config(select=("TDV001",))) == []
