@@ -45,6 +45,7 @@ from torchdev_lint.flow.events import ModelCall, OutputMoved
 from torchdev_lint.flow.lattice import Cpu
 from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Note, Rule
 from torchdev_lint.rules.stories import notes
+from torchdev_lint.rules.wording import quoted
 
 if TYPE_CHECKING:
     from torchdev_lint.flow.events import Event, Place
@@ -80,7 +81,7 @@ class ModelInputOnOtherDevice(Rule):
 
 def _of_output(event: OutputMoved) -> Finding:
     text = event.given_text
-    what = f"`{text}`" if len(text) <= 40 and "\n" not in text else "its input"
+    what = quoted(text, "its input")
     message = f"the output of `{event.model}` is on its device anyway: {what} is what has to be moved there"
     fix = None
     if text.isidentifier():
@@ -98,7 +99,7 @@ def _node(event: ModelCall) -> Any:
 
 def _message(event: ModelCall) -> str:
     text = event.place.text if event.transfer is None else event.transfer.receiver
-    what = f"`{text}`" if len(text) <= 40 and "\n" not in text else "the input"
+    what = quoted(text, "the input")
     if event.place.keyword and event.transfer is None:
         what = f"`{event.place.keyword}`"
     kind = "loss" if event.is_loss else "model"

@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, ClassVar
 from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.flow.events import DiscardedTransfer
 from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Rule
+from torchdev_lint.rules.wording import quoted
 
 if TYPE_CHECKING:
     from torchdev_lint.flow.events import Event
@@ -50,7 +51,7 @@ class DiscardedTransferRule(Rule):
         """Every discarded transfer of a tensor is a finding."""
         assert isinstance(event, DiscardedTransfer)
         text = event.receiver_text
-        what = f"`{text}`" if len(text) <= 40 and "\n" not in text else "the tensor"
+        what = quoted(text, "the tensor")
         fix = None
         if event.together is not None:
             names = event.together.names
@@ -59,7 +60,7 @@ class DiscardedTransferRule(Rule):
             fix = NodeFix((edit,), Applicability.UNSAFE, message, cures_cause=True)
         elif event.assignable:
             edit = NodeEdit(event.node, "before", f"{text} = ")
-            message = f"Assign the result to `{text}`"
+            message = f"Assign the result to {quoted(text, 'it')}"
             fix = NodeFix((edit,), Applicability.UNSAFE, message, cures_cause=True)
         yield Finding(
             event.node, f"{what} stays where it is: the copy on {event.device} is thrown away", fix=fix

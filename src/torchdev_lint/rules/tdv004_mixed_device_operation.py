@@ -34,6 +34,7 @@ from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.flow.events import MixedOperation
 from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Rule
 from torchdev_lint.rules.stories import notes
+from torchdev_lint.rules.wording import quoted
 
 if TYPE_CHECKING:
     from torchdev_lint.flow.events import Event
@@ -67,12 +68,8 @@ def _message(event: MixedOperation) -> str:
     if event.operation == "index":
         return f"a tensor on {event.right_device} is indexed by one on {event.left_device}"
     text = event.place.text
-    what = f"`{text}`" if len(text) <= 40 and "\n" not in text else "an operand"
-    other = (
-        f"`{event.other}`"
-        if event.other and len(event.other) <= 40 and "\n" not in event.other
-        else "the other operand"
-    )
+    what = quoted(text, "an operand")
+    other = quoted(event.other, "the other operand")
     through = f": `{event.through}` needs them on one device" if event.through else ""
     return f"{what} is on {event.right_device}, but {other} is on {event.left_device}{through}"
 
@@ -89,5 +86,5 @@ def _fix(event: MixedOperation) -> NodeFix | None:
     edits: tuple[NodeEdit, ...] = (NodeEdit(node, "after", move),)
     if place.needs_parentheses:
         edits = (NodeEdit(node, "before", "("), NodeEdit(node, "after", f"){move}"))
-    what = "it" if event.onto is None else f"`{place.text}`" if len(place.text) <= 40 else "the other operand"
+    what = "it" if event.onto is None else quoted(place.text, "the other operand")
     return NodeFix(edits, sure, f"Move {what} with `{move}`")

@@ -35,6 +35,7 @@ from torchdev_lint.flow.events import MixedOperation, ReturnedFactory
 from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Note, Rule
 from torchdev_lint.rules.edits import made_elsewhere
 from torchdev_lint.rules.stories import notes
+from torchdev_lint.rules.wording import quoted
 
 if TYPE_CHECKING:
     from torchdev_lint.flow.events import Event, Made
@@ -57,11 +58,7 @@ class FactoryWithoutDevice(Rule):
         assert isinstance(event, MixedOperation)
         if event.made is None:
             return
-        other = (
-            f"`{event.other}`"
-            if event.other and len(event.other) <= 40 and "\n" not in event.other
-            else "the other operand"
-        )
+        other = quoted(event.other, "the other operand")
         how = " without `device=`" if event.made.keyword else ""
         message = f"made on {event.right_device}{how}, but meets {other} on {event.left_device}"
         meets = Note(event.node, "they meet here")

@@ -39,6 +39,7 @@ from typing import TYPE_CHECKING, ClassVar
 from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.flow.events import UnregisteredTensor
 from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Note, Rule
+from torchdev_lint.rules.wording import quoted
 
 if TYPE_CHECKING:
     from torchdev_lint.flow.events import Event
@@ -59,7 +60,7 @@ class UnregisteredTensorRule(Rule):
         what = f"`self.{event.attribute}`"
         if event.value is None:
             what = f"a tensor in {what}"
-        met = f"`{event.met}`" if len(event.met) <= 40 and "\n" not in event.met else "something"
+        met = quoted(event.met, "something")
         message = f"{what} is not registered: it stays on the CPU and meets {met} on {event.met_device}"
         yield Finding(event.node, message, (Note(event.meets, "they meet here"),), _fix(event))
 

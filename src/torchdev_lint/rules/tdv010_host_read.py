@@ -38,6 +38,7 @@ from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.flow.events import HostRead
 from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Note, Rule
 from torchdev_lint.rules.stories import notes
+from torchdev_lint.rules.wording import quoted
 
 if TYPE_CHECKING:
     from torchdev_lint.flow.events import Event
@@ -68,7 +69,7 @@ class HostReadRule(Rule):
 
 def _message(event: HostRead) -> str:
     text = event.place.text
-    what = f"`{text}`" if len(text) <= 40 and "\n" not in text else "a tensor"
+    what = quoted(text, "a tensor")
     if event.place.container:
         what = f"the tensors in {what}" if what != "a tensor" else "tensors"
     verb, wanted = ("are", "CPU tensors") if event.place.container else ("is", "a CPU tensor")

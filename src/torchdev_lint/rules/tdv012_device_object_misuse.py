@@ -39,6 +39,7 @@ from typing import TYPE_CHECKING, ClassVar
 from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.flow.events import DeviceMisuse
 from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Rule
+from torchdev_lint.rules.wording import is_short
 
 if TYPE_CHECKING:
     from torchdev_lint.flow.events import Event
@@ -89,4 +90,4 @@ def _is_string_literal(text: str) -> bool:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= 40 and "\n" not in text else "the device"
+    return text if is_short(text) else "the device"

@@ -1,0 +1,136 @@
+"""Code in the middle of a sentence, and the sentences that no fixture has."""
+
+from __future__ import annotations
+
+import pytest
+
+from torchdev_lint.config import Config
+from torchdev_lint.diagnostics import Applicability, Diagnostic
+from torchdev_lint.engine.check import check_source
+from torchdev_lint.rules.wording import LONGEST, quoted
+
+HEADER = "import torch\nfrom torch import nn\n"
+
+
+def found(code: str, rule: str) -> Diagnostic:
+    (diagnostic,) = check_source(HEADER + code, "program.py", Config(select=(rule,)))
+    return diagnostic
+
+
+def fix_of(diagnostic: Diagnostic) -> tuple[Applicability, str, list[str]] | None:
+    fix = diagnostic.fix
+    return fix and (fix.applicability, fix.message, [edit.content for edit in fix.edits])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("x", "`x`"),
+        ("x" * LONGEST, f"`{'x' * LONGEST}`"),
+        ("x" * (LONGEST + 1), "it"),
+        ("f(\n)", "it"),
+        ("", "it"),
+    ],
+)
+def test_short_code_is_quoted(text: str, expected: str) -> None:
+    assert quoted(text, "it") == expected
+
+
+LONG = "a_name_that_is_so_long_that_no_sentence_reads_well_with_it"
+MIXED = "def f(device):\n    total = torch.ones(2, device=device).cpu()\n    {0} = torch.ones(2, device=device)\n    {1}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "message"),
+    [
+        ("part", "return total + part", "`total` is on the CPU, but `part` is on `device`"),
+        (LONG, f"return total + {LONG}", "`total` is on the CPU, but the other operand is on `device`"),
+        (
+            "part",
+            "return total[\n        0:2\n    ] + part",
+            "an operand is on the CPU, but `part` is on `device`",
+        ),
+        (
+            "part",
+            "return total[torch.arange(2, device=device)]",
+            "a tensor on the CPU is indexed by one on `device`",
+        ),
+    ],
+)
+def test_operands_that_differ(name: str, line: str, message: str) -> None:
+    assert found(MIXED.format(name, line), "TDV004").message == message
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "fix"),
+    [
+        ("part", "total.add_(part)", "Move `part` with `.to(total.device)`"),
+        (LONG, f"total.add_({LONG})", "Move the other operand with `.to(total.device)`"),
+    ],
+)
+def test_what_is_changed_in_place_stays(name: str, line: str, fix: str) -> None:
+    diagnostic = found(MIXED.format(name, line), "TDV004")
+    assert fix_of(diagnostic) == (Applicability.UNSAFE, fix, [".to(total.device)"])
+
+
+def test_the_function_that_needs_them_together_is_named() -> None:
+    code = "def add(a, b):\n    return a + b\n" + MIXED.format("part", "return add(total, part)")
+    assert found(code, "TDV004").message == (
+        "`total` is on the CPU, but the other operand is on `device`: `add` needs them on one device"
+    )
+
+
+def test_a_copy_of_several_lines_that_is_discarded() -> None:
+    diagnostic = found("def f(x: torch.Tensor):\n    x[\n    0].cuda()\n    return x\n", "TDV003")
+    assert diagnostic.message == "the tensor stays where it is: the copy on `cuda` is thrown away"
+    assert fix_of(diagnostic) == (Applicability.UNSAFE, "Assign the result to it", ["x[\n0] = "])
+
+
+NET = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 2)
+        {0}
+    def forward(self, x):
+        return {1}
+net = Net().cuda()
+net(torch.zeros(2, device="cuda"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "result", "message"),
+    [
+        (
+            "self.m = [torch.ones(2)]",
+            "self.fc(x) * self.m[0]",
+            "a tensor in `self.m` is not registered: it stays on the CPU and meets `self.fc(x)` on `cuda`",
+        ),
+        (
+            "self.m = torch.ones(2)",
+            "(self.fc(\n        x)) * self.m",
+            "`self.m` is not registered: it stays on the CPU and meets something on `cuda`",
+        ),
+    ],
+)
+def test_what_an_unregistered_tensor_meets(line: str, result: str, message: str) -> None:
+    diagnostic = found(NET.format(line, result), "TDV006")
+    assert diagnostic.message == message
+    assert (diagnostic.fix is None) == ("[" in line)
+
+
+VISIBLE = "import os\nos.environ['CUDA_VISIBLE_DEVICES'] = '{0}'\n{1}\n"
+
+
+def test_an_index_among_several_devices_has_no_fix() -> None:
+    diagnostic = found(VISIBLE.format("0,1", "x = torch.zeros(2, device='cuda:2')"), "TDV015")
+    assert diagnostic.message == (
+        "`cuda:2` does not exist: CUDA_VISIBLE_DEVICES is set so that 2 devices are visible"
+    )
+    assert diagnostic.fix is None
+
+
+def test_an_index_that_is_asked_for_is_right() -> None:
+    code = VISIBLE.format("0,1", "if torch.cuda.device_count() > 2:\n    x = torch.zeros(2, device='cuda:2')")
+    assert check_source(HEADER + code, "program.py", Config(select=("TDV015",))) == []
