@@ -185,10 +185,15 @@ def _resolve_fix(
     edits = []
     for edit in finding.fix.edits:
         start, end = found[id(edit.node)]
-        if edit.place == "before":
-            end = start
-        elif edit.place == "after":
-            start = end
+        match edit.place:
+            case "before":
+                end = start
+            case "after":
+                start = end
+            case "replace":
+                pass
+            case _:
+                raise AssertionError(edit.place)
         edits.append(Edit(to_range(start, end), edit.content))
     given = finding.fix
     return Fix(tuple(sorted(edits)), given.applicability, given.message, given.cures_cause)

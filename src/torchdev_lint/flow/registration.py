@@ -82,7 +82,9 @@ def noted(frame: Frame, holder: Value, name: str, value: Value) -> Value:
         ):
             return value  # made anew where the attribute was before
         site = AttributeSite(frame.assigning, name, frame.uid, late=True)
-        frame.analysis.attribute_sites[("late", (id(frame.assigning),)), name] = site
+        # the `self` of a method that is read alone may have been moved
+        if frame.state(holder).moved or holder.key[0] == "self":
+            frame.analysis.attribute_sites[("late", (id(frame.assigning),)), name] = site
     return _mark(frame, value, Origin(site.node, ATTRIBUTE, frame.uid), inside=False)
 
 
@@ -213,8 +215,9 @@ def attribute_site(frame: Frame, leaf: Leaf) -> AttributeSite | None:
     origin = leaf.origin if isinstance(leaf, Cpu) else None
     while origin is not None:
         if origin.what == ATTRIBUTE:
-            sites = frame.analysis.attribute_sites.values()
-            return next((site for site in sites if site.node is origin.node), None)
+            sites = [site for site in frame.analysis.attribute_sites.values() if site.node is origin.node]
+            # an assignment that is run when the module has been moved is cured as one, wherever else it is run
+            return next((site for site in sites if site.late), sites[0] if sites else None)
         origin = origin.inner
     return None
 

@@ -6,7 +6,7 @@ import inspect
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from torchdev_lint.diagnostics import Applicability
 
@@ -24,6 +24,9 @@ HEADINGS = (
 """The sections every rule's documentation has, in this order."""
 
 
+EditPlace: TypeAlias = Literal["before", "after", "replace"]
+
+
 @dataclass(frozen=True, slots=True)
 class NodeEdit:
     """A text edit placed by a LibCST node: `before`, `after` or instead of (`replace`) the node's own text.
@@ -32,7 +35,7 @@ class NodeEdit:
     """
 
     node: Any
-    place: str
+    place: EditPlace
     content: str
 
 

@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING, ClassVar
 from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.flow.events import DeviceMisuse
 from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Rule
-from torchdev_lint.rules.wording import is_short
+from torchdev_lint.rules.wording import quoted
 
 if TYPE_CHECKING:
     from torchdev_lint.flow.events import Event
@@ -61,13 +61,16 @@ class DeviceObjectMisuse(Rule):
         if event.replacement is not None:
             edit = NodeEdit(event.replaced, "replace", event.replacement)
             fix = NodeFix(
-                (edit,), Applicability.UNSAFE, f"Write `{_short(event.replacement)}`", cures_cause=True
+                (edit,),
+                Applicability.UNSAFE,
+                f"Write {quoted(event.replacement, 'what is meant')}",
+                cures_cause=True,
             )
         yield Finding(event.node, _message(event), fix=fix)
 
 
 def _message(event: DeviceMisuse) -> str:
-    text = f"`{_short(event.text)}`"
+    text = quoted(event.text, "the device")
     match event.form:
         case "comparison":
             outcome = "always differs from" if event.always else "never equals"
@@ -82,12 +85,8 @@ def _message(event: DeviceMisuse) -> str:
         case "name":
             return f'"{event.text}" is no device type of PyTorch\'s: this raises'
         case _:
-            return f"{text} is -1 where `{_short(event.other)}` is on the CPU: this raises"
+            return f"{text} is -1 where {quoted(event.other, 'the tensor')} is on the CPU: this raises"
 
 
 def _is_string_literal(text: str) -> bool:
     return text[:1] in ("'", '"')
-
-
-def _short(text: str) -> str:
-    return text if is_short(text) else "the device"

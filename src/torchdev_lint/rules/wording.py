@@ -8,9 +8,4 @@ LONGEST = 40
 
 def quoted(text: str, otherwise: str) -> str:
     """The code in backquotes; `otherwise` where there is none, or it is long or has several lines."""
-    return f"`{text}`" if text and is_short(text) else otherwise
-
-
-def is_short(text: str) -> bool:
-    """Whether the code can stand in a sentence."""
-    return len(text) <= LONGEST and "\n" not in text
+    return f"`{text}`" if 0 < len(text) <= LONGEST and "\n" not in text else otherwise

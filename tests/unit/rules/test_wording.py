@@ -134,3 +134,76 @@ def test_an_index_among_several_devices_has_no_fix() -> None:
 def test_an_index_that_is_asked_for_is_right() -> None:
     code = VISIBLE.format("0,1", "if torch.cuda.device_count() > 2:\n    x = torch.zeros(2, device='cuda:2')")
     assert check_source(HEADER + code, "program.py", Config(select=("TDV015",))) == []
+
+
+LATE = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 2)
+    def keep(self, mask):
+        self.mask = mask
+    def forward(self, x):
+        return self.fc(x) * self.mask
+net = Net()
+{0}
+net(torch.zeros(2, device="cuda"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "registered"),
+    [("net.keep(torch.ones(2))\nnet.cuda()", True), ("net.cuda()\nnet.keep(torch.ones(2))", False)],
+)
+def test_a_buffer_that_is_registered_after_the_module_was_moved_is_no_cure(
+    lines: str, registered: bool
+) -> None:
+    diagnostic = found(LATE.format(lines), "TDV006")
+    assert (
+        diagnostic.message
+        == "`self.mask` is not registered: it stays on the CPU and meets `self.fc(x)` on `cuda`"
+    )
+    assert diagnostic.range.start.row == 9
+    assert (diagnostic.fix is not None) == registered
+
+
+@pytest.mark.parametrize(
+    ("name", "test", "message", "fix"),
+    [
+        (
+            "x",
+            "x.device == 'cuda'",
+            "`x.device` is a torch.device: it never equals the string `'cuda'`",
+            "Write `x.device.type`",
+        ),
+        (
+            "x",
+            'x.device == "cuda"',
+            '`x.device` is a torch.device: it never equals the string `"cuda"`',
+            "Write `x.device.type`",
+        ),
+        (
+            LONG,
+            f"{LONG}.device == 'cuda'",
+            "the device is a torch.device: it never equals the string `'cuda'`",
+            "Write what is meant",
+        ),
+        (
+            "x",
+            "torch.ones(2, device=x.get_device())",
+            "`x.get_device()` is -1 where `x` is on the CPU: this raises",
+            "Write `x.device`",
+        ),
+        (
+            LONG,
+            f"torch.ones(2, device={LONG}.get_device())",
+            "the device is -1 where the tensor is on the CPU: this raises",
+            "Write what is meant",
+        ),
+    ],
+)
+def test_devices_that_are_misused(name: str, test: str, message: str, fix: str) -> None:
+    diagnostic = found(f"def f({name}: torch.Tensor):\n    return {test}\n", "TDV012")
+    assert diagnostic.message == message
+    assert diagnostic.fix is not None
+    assert diagnostic.fix.message == fix
