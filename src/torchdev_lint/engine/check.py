@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import libcst as cst
 
     from torchdev_lint.config import Config
+    from torchdev_lint.engine.memory import Memory
     from torchdev_lint.flow.analysis import Recording
     from torchdev_lint.flow.projects import Sources
     from torchdev_lint.rules.base import Finding, Rule
@@ -33,11 +34,13 @@ def check_source(
     config: Config,
     sources: Sources | None = None,
     recorder: Recording | None = None,
+    memory: Memory | None = None,
 ) -> list[Diagnostic]:
     """Check one module's source text (decoded, BOM removed, newlines as in the file).
 
     What it imports from other files of its project is read through `sources`; without them every file is on its own. A
-    `recorder` is told of what was executed; it may end the check by an exception of its own.
+    `recorder` is told of what was executed; it may end the check by an exception of its own. What a `memory` remembers of the last
+    text of this file is not read again.
     Pure: reads no file itself, prints nothing. Returns the diagnostics of the rules that `config` selects for `path`, sorted by
     position, before suppression comments are applied. A text that does not parse gives one TDV999.
     """
@@ -55,22 +58,31 @@ def check_source(
     if REVEAL in text and config.selects(RevealedDevice.code, path):
         selected.append(RevealedDevice)
     unified = unify_newlines(text)
-    project = None
-    module: cst.Module | Diagnostic | None = None
-    if sources is not None:
-        lines = unified.count("\n")
-        project = Project(os.path.abspath(path), sources, _roots(config), lines=lines)
-        if sources.text(project.path) == unified:
-            module = sources.tree(project.path)
-    module = module or parse(unified, path)
-    if isinstance(module, Diagnostic):
-        return [module]
     constructors = DEFAULT_TENSOR_CONSTRUCTORS | frozenset(config.tensor_constructors)
     options = Options(
         constructors, shelf(config.stubs), path.endswith(".ipynb"), frozenset(config.device_sources)
     )
+
+    def around(sources: Sources) -> Project:
+        return Project(os.path.abspath(path), sources, _roots(config), lines=unified.count("\n"))
+
+    project = None if sources is None else around(sources)
+    own = None if sources is None or project is None else sources.text(project.path)
     try:
-        events = read_module(module, options, recorder, project, unified)
+        if memory is not None:
+            read = memory.read(unified, path, config, options, around, sources, recorder)
+            if isinstance(read, ParseError):
+                return [unanalysed(path, read)]
+            module, events, project = read
+        else:
+            tree: cst.Module | Diagnostic | None = None
+            if sources is not None and project is not None and own == unified:
+                tree = sources.tree(project.path)
+            tree = tree or parse(unified, path)
+            if isinstance(tree, Diagnostic):
+                return [tree]
+            module = tree
+            events = read_module(module, options, recorder, project, unified)
     except RecursionError:
         return [unanalysed(path, ParseError("Not analysed: nested too deeply"))]
     findings: list[tuple[type[Rule], Finding]] = []

@@ -11,6 +11,7 @@ from torchdev_lint.source.suppression import Suppressions
 from torchdev_lint.torch_api.versions import runs_with
 
 if TYPE_CHECKING:
+    from torchdev_lint.engine.memory import Memory
     from torchdev_lint.flow.analysis import Recording
     from torchdev_lint.flow.projects import Sources
 
@@ -24,18 +25,19 @@ def findings(
     sources: Sources | None = None,
     recorder: Recording | None = None,
     bare: list[Diagnostic] | None = None,
+    memory: Memory | None = None,
 ) -> list[Diagnostic]:
     """The diagnostics of `text`, sorted; without `noqa`, `# noqa` comments are left to the caller.
 
-    What `text` imports from its project is read through `sources`. A `recorder` is told of what was executed. To `bare` is added
+    What `text` imports from its project is read through `sources`. A `recorder` is told of what was executed; a `memory` remembers the
+    last text of the file. To `bare` is added
     what this would give back without `noqa`, if no rule were off by default.
     """
     from torchdev_lint.engine.check import check_source  # Loads LibCST; files without torch never get here.
 
     noqa = noqa and not config.ignore_noqa
-    recorders = () if recorder is None else (recorder,)
     wide = config if bare is None else replace(config, off_by_default=frozenset())
-    found = check_source(text, path, wide, sources, *recorders)
+    found = check_source(text, path, wide, sources, recorder, memory)
     if not config.selects(SYNTAX_ERROR, path):
         found = [one for one in found if one.code != SYNTAX_ERROR]
     if bare is not None and found:

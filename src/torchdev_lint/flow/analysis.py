@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import libcst as cst
 
@@ -29,6 +30,8 @@ from torchdev_lint.stubs.shelf import Shelf, shelf
 
 if TYPE_CHECKING:
     from torchdev_lint.flow.frame import Frame
+
+Learned = TypeVar("Learned")
 
 FILE_BUDGET = 60_000
 """Statements executed for one file before calls are no longer followed (each is counted once per visit)."""
@@ -265,6 +268,18 @@ class Analysis:
         if self.given_text is None:
             self.given_text = self.module.code
         return self.given_text
+
+    def says(self, pattern: re.Pattern[str]) -> bool:
+        """Whether the text of the file has something."""
+        return pattern.search(self.written) is not None
+
+    def learn(self, function: Callable[..., Learned], *given: Any) -> Learned:
+        """What a function finds in the code without executing it: it changes nothing, and gives no iterator."""
+        return function(*given)
+
+    def table(self, content: dict[Any, Any]) -> dict[Any, Any]:
+        """Where something is kept that several parts of the analysis read and write (`rereading`)."""
+        return content
 
     def text(self, node: cst.CSTNode) -> str:
         """The node's source text."""

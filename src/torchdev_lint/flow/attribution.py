@@ -67,7 +67,12 @@ def worth_telling(frame: Frame, found: Conflict) -> bool:
     """Whether a conflict that is only possible is to be told: with what a function is given, or a module holds."""
     if frame.analysis.on_host or frame.analysis.at_top or not TESTING.isdisjoint(frame.analysis.imported):
         return False
-    if stays_on_host(frame.analysis) or _is_of_program(frame) or _follows_default_device(frame, found):
+    learn = frame.analysis.learn
+    if (
+        learn(stays_on_host, frame.analysis)
+        or learn(_is_of_program, frame)
+        or learn(_follows_default_device, frame, found)
+    ):
         return False
     if _host_was_chosen(frame.env.path):
         return False
@@ -162,7 +167,7 @@ def stays_on_host(analysis: Analysis) -> bool:
     known = analysis.notes.get("stays on host")
     if known is None:
         known = _HOST_FILE.search(analysis.source.path) is not None or (
-            not analysis.speaks_of_devices and _RUNS_ITSELF.search(analysis.written) is not None
+            not analysis.speaks_of_devices and analysis.says(_RUNS_ITSELF)
         )
         analysis.notes["stays on host"] = known
     return bool(known)

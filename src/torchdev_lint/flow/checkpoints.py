@@ -106,7 +106,7 @@ def _in_a_test(frame: Frame) -> bool:
 
 def _is_sharded(frame: Frame) -> bool:
     """Whether the file is about sharded training: its checkpoints are loaded by the processes of machines with accelerators."""
-    return api.SHARDED.search(frame.analysis.written) is not None
+    return frame.analysis.says(api.SHARDED)
 
 
 def _is_on_accelerator(frame: Frame) -> bool:

@@ -64,9 +64,6 @@ class ClassModel:
     """Methods as decorators of the file have made them."""
     setters: dict[str, cst.FunctionDef] = field(default_factory=dict)
     """What is run where an attribute of this name is set, by `@name.setter`."""
-    symbolic: tuple[Object, Environment] | None = None
-    at_first: Mapping[str, Value] = field(default_factory=dict)
-    """Attributes of `symbolic` when `forward` runs for the first time."""
 
     def bases_in_file(self) -> list[ClassModel]:
         """The base classes that this file defines."""
@@ -185,12 +182,16 @@ class ClassModel:
         if name in self.attributes:
             value = self.attributes[name]
             names_device = isinstance(value, DeviceValue) or DEVICE_NAME.search(name) is not None
-            return UNKNOWN if names_device and (self.name, name) in self._set_by_functions() else value
+            outside = names_device and self.frame.analysis.learn(self._is_set_by_functions, name)
+            return UNKNOWN if outside else value
         for base in self.bases_in_file():
             found = base.class_attribute(name)
             if found != UNKNOWN:
                 return found
         return UNKNOWN
+
+    def _is_set_by_functions(self, name: str) -> bool:
+        return (self.name, name) in self._set_by_functions()
 
     def _set_by_functions(self) -> set[tuple[str, str]]:
         """(name, attribute) of what functions assign through a name (`Config.DEVICE = ...`), here and where it is used."""
@@ -335,21 +336,27 @@ def _fill_record(frame: Frame, thing: Object, model: ClassModel, site: CallSite)
         call(frame, model.function(finisher, "__post_init__", thing), CallSite(site.node))
 
 
+_SYMBOLIC, _AT_FIRST = "self", "at first"
+
+
 def symbolic_self(model: ClassModel) -> tuple[Object, Environment]:
     """`self` for a method read on its own, with the attributes that `__init__` gives it whatever the arguments.
 
     Attributes that other methods set or move are left unknown: when they run is not known. A module and what is
     registered in it is wherever it was moved to.
     """
-    if model.symbolic is not None:
-        return model.symbolic
+    analysis = model.frame.analysis
+    notes = analysis.notes
+    known: tuple[Object, Environment] | None = notes.get((_SYMBOLIC, model))
+    if known is not None:
+        return known
     thing = Object(("self", id(model.node)), "self")
     definition = model.frame
     env = definition.env.inside(path=())
     kind = "module" if model.is_module else "instance"
     start: Device = Symbol(("device", thing.key), "the module's device", assumed=True)
     env.set_state(thing, State(kind, start, model=model))
-    model.symbolic = (thing, env)
+    notes[_SYMBOLIC, model] = (thing, env)
     scratch = Frame(definition.analysis, env, parent=definition)
     initializer = model.find("__init__")
     if initializer is not None:
@@ -368,9 +375,9 @@ def symbolic_self(model: ClassModel) -> tuple[Object, Environment]:
         span = (first, definition.analysis.frames)
         scratch.set_state(thing, replace(scratch.state(thing), span=span))
     state = scratch.state(thing)
-    unstable = own_state.unstable(model, initializer, state.attributes)
+    unstable = analysis.learn(own_state.unstable, model, initializer, state.attributes)
     plain = {name: value for name, value in state.attributes.items() if name not in state.registered}
-    model.at_first = own_state.held_at_first(model, initializer, plain)
+    notes[_AT_FIRST, model] = analysis.learn(own_state.held_at_first, model, initializer, plain)
     attributes = {
         name: value
         for name, value in state.attributes.items()
@@ -396,15 +403,22 @@ def symbolic_self(model: ClassModel) -> tuple[Object, Environment]:
             registered = attributes.get(name)
             if isinstance(registered, Object):
                 scratch.set_state(registered, replace(scratch.state(registered), moved=False))
-    model.symbolic = (thing, scratch.env)
-    return model.symbolic
+    notes[_SYMBOLIC, model] = known = (thing, scratch.env)
+    return known
+
+
+def held_at_first(model: ClassModel) -> Mapping[str, Value]:
+    """Attributes of `symbolic_self` when `forward` runs for the first time."""
+    held: Mapping[str, Value] = model.frame.analysis.notes.get((_AT_FIRST, model), {})
+    return held
 
 
 def _stays_unmoved(frame: Frame, model: ClassModel, name: str, held: Value) -> bool:
     """Whether a module that `__init__` built is still on the CPU in every method: nothing takes it out of the class."""
     if not isinstance(held, Object) or model.bases_in_file():
         return False
-    if model.has_unseen_base() and (model.is_module or not own_state.sets_device(model)):
+    learn = frame.analysis.learn
+    if model.has_unseen_base() and (model.is_module or not learn(own_state.sets_device, model)):
         return False  # the base may well place what it knows of
     state = frame.state(held)
     return (
@@ -413,7 +427,7 @@ def _stays_unmoved(frame: Frame, model: ClassModel, name: str, held: Value) -> b
         and isinstance(state.device, Cpu)
         and state.device.origin is not None
         and state.device.origin.root().what == "made"
-        and confinement.is_confined(model.node, model.frame.source.module, name)
+        and learn(confinement.is_confined, model.node, model.frame.source.module, name)
     )
 
 
@@ -422,7 +436,7 @@ def _build_later(
 ) -> None:
     """Add the modules that a method other than `__init__` builds, once, if they stay where they are."""
     for name in sorted(names):
-        found = confinement.built_once(model.methods.values(), name)
+        found = frame.analysis.learn(confinement.built_once, model.methods.values(), name)
         if found is None:
             continue
         method, made = found
@@ -437,10 +451,14 @@ def _build_later(
             frame.set_state(thing, frame.state(thing).with_attribute(name, value))
 
 
+def _placements(methods: list[cst.FunctionDef]) -> list[conventions.Placement]:
+    return list(conventions.placements(methods))
+
+
 def _place_models(frame: Frame, model: ClassModel, thing: Object, kept_here: set[str]) -> None:
     """The models that the methods of a plain class keep on a device of the class are there in each of them."""
     methods = [method for owner in (model, *model.bases_in_file()) for method in owner.methods.values()]
-    for placement in conventions.placements(methods):
+    for placement in frame.analysis.learn(_placements, methods):
         *path, name = placement.model.split(".")[1:]
         if name in kept_here:
             continue  # what it is given there does not take it there

@@ -288,7 +288,11 @@ def _path_to(frame: Frame, key: Key) -> str | None:
 def device_of(frame: Frame, name: str) -> str:
     """An expression for the device of what a name holds; a plain nn.Module has no `.device`."""
     value, text = frame.lookup(name), f"{name}.device"
-    if isinstance(value, Object) and frame.state(value).kind == "module" and not _is_written(frame, text):
+    if (
+        isinstance(value, Object)
+        and frame.state(value).kind == "module"
+        and not frame.analysis.learn(_is_written, frame, text)
+    ):
         return f"next({name}.parameters()).device"
     return text
 
@@ -298,7 +302,7 @@ def _is_written(frame: Frame, text: str) -> bool:
     key = ("is written", text)
     known = frame.analysis.notes.get(key)
     if known is None:
-        known = re.search(rf"(?<![\w.]){re.escape(text)}\b", frame.analysis.written) is not None
+        known = frame.analysis.says(re.compile(rf"(?<![\w.]){re.escape(text)}\b"))
         frame.analysis.notes[key] = known
     return bool(known)
 

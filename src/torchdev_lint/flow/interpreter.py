@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
 
 import libcst as cst
 
@@ -19,7 +20,7 @@ from torchdev_lint.flow import (  # registers the handlers, too
     stored_devices,
 )
 from torchdev_lint.flow.analysis import Analysis, Options, Recording
-from torchdev_lint.flow.classes import symbolic_self
+from torchdev_lint.flow.classes import ClassModel, held_at_first, symbolic_self
 from torchdev_lint.flow.conditions import Atom, Key
 from torchdev_lint.flow.environment import Environment
 from torchdev_lint.flow.events import DeviceLiteral, Event, MixedOperation
@@ -41,6 +42,9 @@ from torchdev_lint.flow.projects import Project, sets_default_device
 from torchdev_lint.flow.trees import standing_alone, walk
 from torchdev_lint.flow.values import NONE, UNKNOWN, Either, Function, Items, Many, Tensor, Value
 from torchdev_lint.torch_api.devices import DEVICE_NAME, DEVICE_WORDS
+
+LEAST = 2_000
+"""Statements that may be executed for a function that is read on its own, whatever the others have cost."""
 
 __all__ = ["calls", "contexts", "expressions", "read_module", "statements"]
 
@@ -67,17 +71,37 @@ def read_module(
         given_text=text,
         recorder=recorder,
     )
-    analysis.speaks_of_devices = DEVICE_WORDS.search(analysis.written) is not None
-    frame = Frame(analysis, Environment())
-    analysis.skipped = is_marked(module)
-    if project is not None:
-        project.begin(analysis, frame)
+    frame = prepare(analysis, project)
     frame.execute(module.body)
     frame.alive = True
     if recorder is not None:
         recorder.ended(frame, None, None)
     analysis.at_top = False
+    return settle(analysis, read_functions(analysis))
+
+
+Step: TypeAlias = Callable[..., Any]
+"""Who has a part of the reading done: `step(of what, function, *its arguments)` is what the function gives, which may be known."""
+
+
+def _at_once(of: tuple[str, object], function: Callable[..., Any], *given: Any) -> Any:
+    return function(*given)
+
+
+def prepare(analysis: Analysis, project: Project | None) -> Frame:
+    """The activation of a module that is about to be read."""
+    analysis.speaks_of_devices = DEVICE_WORDS.search(analysis.written) is not None
+    frame = Frame(analysis, Environment())
+    analysis.skipped = is_marked(analysis.module)
+    if project is not None:
+        project.begin(analysis, frame)
+    return frame
+
+
+def read_functions(analysis: Analysis, step: Step = _at_once) -> list[Function]:
+    """Read each function that was met on its own, and those that are met then; all of them."""
     seen: set[int] = set()
+    prepared: set[ClassModel] = set()
     met: list[Function] = []
     while analysis.pending:
         # those that only this file calls come after their callers: what they are given is known then
@@ -86,9 +110,20 @@ def read_module(
         met.append(function)
         if id(function.node) not in seen:
             seen.add(id(function.node))
-            if is_for_the_host(function):
+            analysis.replenish(LEAST)
+            if step(("who runs it", function), is_for_the_host, function):
                 continue
-            read_alone(analysis, function)
+            if function.owner is not None and function.owner not in prepared:
+                prepared.add(function.owner)
+                analysis.on_host = False
+                step(("self", function.owner), symbolic_self, function.owner)
+                analysis.replenish(LEAST)
+            step(("alone", function), read_alone, analysis, function)
+    return met
+
+
+def settle(analysis: Analysis, met: list[Function]) -> list[Event]:
+    """What was told in all, once everything has been read."""
     for function in met:
         loaded_models.check_function(analysis, function)
     models = [function.owner for function in met if function.owner is not None]
@@ -129,9 +164,10 @@ def read_alone(analysis: Analysis, function: Function) -> None:
             return  # was run for `self`
         env = env_of_self.copy()
         env.names = {}
-        if function.name in own_state.RUNS_FIRST and function.owner.at_first:
+        at_first = held_at_first(function.owner) if function.name in own_state.RUNS_FIRST else None
+        if at_first:
             state = env.state(receiver)
-            held = {**state.attributes, **function.owner.at_first}
+            held = {**state.attributes, **at_first}
             env.set_state(receiver, replace(state, attributes=held))
         function = Function(
             function.node, function.name, definition, receiver, function.owner, function.decorators
@@ -152,7 +188,6 @@ def read_alone(analysis: Analysis, function: Function) -> None:
     for fact in analysis.notes.get(("defined under", id(function.node)), ()):
         child.env.assume(fact)
     run_before(child, function)
-    analysis.replenish(2_000)
     value, end = run_body(child, function)
     returned_factories.check(child, function)
     if analysis.recorder is not None:

@@ -183,7 +183,7 @@ def visible_devices(frame: Frame) -> int | None:
 
 def is_guarded(frame: Frame, kind: str, index: int) -> bool:
     """Whether a machine without this very device never gets here (or gets an exception that is handled)."""
-    if frame.analysis.skipped or (index == 0 and _needs_accelerator(frame.analysis)):
+    if frame.analysis.skipped or (index == 0 and frame.analysis.learn(_needs_accelerator, frame.analysis)):
         return True
     current: Frame | None = frame
     while current is not None:
@@ -204,7 +204,7 @@ def _needs_accelerator(analysis: Analysis) -> bool:
     known = analysis.notes.get("needs accelerator")
     if known is None:
         measures = _BENCHMARK.search(analysis.source.path) is not None
-        known = (measures and "torch.cuda.synchronize()" in analysis.module.code) or any(
+        known = (measures and analysis.says(_WAITS)) or any(
             ACCELERATOR_ONLY.match(name)
             for line in analysis.module.body
             if isinstance(line, cst.SimpleStatementLine)
@@ -215,6 +215,7 @@ def _needs_accelerator(analysis: Analysis) -> bool:
     return bool(known)
 
 
+_WAITS = re.compile(r"torch\.cuda\.synchronize\(\)")
 _BENCHMARK = re.compile(r"(?i)[/\\]bench\w*[/\\][^/\\]+$|[/\\]bench\w*\.py$")
 
 

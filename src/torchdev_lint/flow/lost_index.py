@@ -356,7 +356,7 @@ def _is_moved_again(frame: Frame, node: cst.BaseExpression) -> bool:
 
 def check_rank(frame: Frame, node: cst.BaseExpression) -> None:
     """A process's global rank is given as a device's index."""
-    if _LAUNCHED_ON_ONE_MACHINE.search(frame.analysis.written) or _is_test(frame):
+    if frame.analysis.says(_LAUNCHED_ON_ONE_MACHINE) or _is_test(frame):
         return
     text = frame.analysis.text(node)
     torch = device_values.torch_name(frame)

@@ -68,7 +68,23 @@ class Observer:
     evaluations: dict[int, list[Observation]] = field(default_factory=dict)
     assignments: dict[int, list[Observation]] = field(default_factory=dict)
     """By the node of the target: a name or an attribute."""
+    parts: list[Observer] = field(default_factory=list)
+    """Who saw what `gather` is to add."""
     _latest: dict[int, tuple[object, object, bool]] = field(default_factory=dict)
+
+    def gather(self) -> None:
+        """Add what the parts saw, as if it had been seen here."""
+        parts, self.parts = self.parts, []
+        for part in parts:
+            self.nodes |= part.nodes
+            for mine, its in ((self.evaluations, part.evaluations), (self.assignments, part.assignments)):
+                for key, observations in its.items():
+                    seen = mine.get(key)
+                    if seen is None:
+                        mine[key] = list(observations)
+                    else:
+                        for one in observations:
+                            _add(seen, one)
 
     def executed(self, frame: Frame, node: cst.CSTNode) -> None:
         """A statement was executed."""
@@ -106,9 +122,7 @@ class Observer:
         self.module = frame.analysis.module
         seen = table.setdefault(key, [])
         device = device_of(env, value)
-        if len(seen) >= MAX_SEEN or any(
-            one.ran == ran and one.device is not None and one.device == device for one in seen
-        ):
+        if not _is_new(seen, device, ran=ran):
             return
         if not has_device(env, value):
             made = Observation("", None, ran)
@@ -129,6 +143,18 @@ class Observer:
                 self.assignments.pop(id(target), None)
                 self._latest.pop(id(target), None)
             part = part.inner_for_in
+
+
+def _is_new(seen: list[Observation], device: Device | None, *, ran: bool) -> bool:
+    """Whether something on a device may be worth adding to what was seen."""
+    return len(seen) < MAX_SEEN and not any(
+        one.ran == ran and one.device is not None and one.device == device for one in seen
+    )
+
+
+def _add(seen: list[Observation], one: Observation) -> None:
+    if _is_new(seen, one.device, ran=one.ran) and one not in seen:
+        seen.append(one)
 
 
 def device_of(env: Environment, value: Value) -> Device | None:

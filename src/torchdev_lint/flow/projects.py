@@ -49,6 +49,7 @@ MAX_NESTING = 10
 """Files read while reading another, each for the one before."""
 
 
+_READ = "characters read"
 _CLASS_NAME = re.compile(r"[A-Z]\w*[a-z]")
 
 
@@ -83,7 +84,6 @@ class Project:
         self.heap: dict[Key, State] = {}
         self.analysis: Analysis | None = None
         self._nesting = 0
-        self._length = 0
         self._forcing: set[tuple[str, str]] = set()
         self._absent: dict[tuple[str, str], int] = {}
         """Names that no star of a file brought, and how many files had been read then."""
@@ -92,6 +92,8 @@ class Project:
     def begin(self, analysis: Analysis, frame: Frame) -> None:
         """The file that is checked is about to be read: who imports it from elsewhere gets this very module."""
         self.analysis = analysis
+        self.files, self.heap = analysis.table(self.files), analysis.table(self.heap)
+        self._absent = analysis.table(self._absent)
         analysis.source.path = self.path
         self.files[self.path] = analysis.source
         analysis.source.frame = frame
@@ -266,7 +268,8 @@ class Project:
             return self.files[path]
         analysis = self.analysis
         assert analysis is not None
-        spent = len(self.files) > MAX_MODULES or self._length > MAX_TEXT or analysis.elsewhere <= 0
+        length = analysis.notes.get(_READ, 0)
+        spent = len(self.files) > MAX_MODULES or length > MAX_TEXT or analysis.elsewhere <= 0
         if spent or self._nesting >= MAX_NESTING:
             return None
         tree = self.sources.tree(path)
@@ -274,7 +277,7 @@ class Project:
             self.files[path] = None
             return None
         text = self.sources.text(path) or ""
-        self._length += len(text)
+        analysis.notes[_READ] = length + len(text)
         source = Source(path, tree, foreign=True)
         self.files[path] = source
         with self._aside(analysis):
@@ -289,6 +292,7 @@ class Project:
         if "set_default_" in text and sets_default_device(tree):
             analysis.sets_default_device = True
         self.heap.update(frame.env.heap)
+        frame.env.names = analysis.table(frame.env.names)
         return source
 
     @contextmanager

@@ -94,6 +94,7 @@ def _named_tuple(frame: Frame, site: CallSite, given: list[Value]) -> Value:
         body = cst.IndentedBlock([cst.SimpleStatementLine([cst.Pass()])])
         node = cst.ClassDef(cst.Name(title if title.isidentifier() else "record"), body)
         model = ClassModel(title, node, frame.module_frame, (Api("typing.NamedTuple"),), fields=tuple(names))
+        model.attributes = frame.analysis.table({})
         frame.analysis.notes[key] = model
     return Class(model)
 

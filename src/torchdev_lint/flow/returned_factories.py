@@ -64,7 +64,7 @@ def check(frame: Frame, function: Function) -> None:
     if not given:
         return
     returned = [origin for value, _ in frame.returns for origin in _made(frame, value)]
-    if not returned or _works_on_host(node) or _moved_by_caller(frame, function.name):
+    if not returned or _works_on_host(node) or frame.analysis.learn(_moved_by_caller, frame, function.name):
         return
     for origin in returned:
         beside = _beside(frame, node, origin, given)
@@ -191,7 +191,7 @@ def _moved_by_caller(frame: Frame, name: str) -> bool:
         known = frame.analysis.notes[key] = any(
             _moves(part, name) for part in walk(frame.analysis.module)
         ) or any(
-            re.search(rf"\b{re.escape(held)}\s*\.\s*(?:to|cuda|type_as)\(", frame.analysis.module.code)
+            frame.analysis.says(re.compile(rf"\b{re.escape(held)}\s*\.\s*(?:to|cuda|type_as)\("))
             for held in _holders(frame.analysis.module, name)
         )
     return bool(known)

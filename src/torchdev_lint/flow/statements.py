@@ -408,7 +408,7 @@ def visit_ClassDef(frame: Frame, node: cst.ClassDef) -> None:
         frame.analysis.quiet -= 1
     inherited = [name for base in model.bases_in_file() for name in base.fields]
     model.fields = tuple(dict.fromkeys([*inherited, *fields]))
-    model.attributes = dict(body.env.names)
+    model.attributes = frame.analysis.table(dict(body.env.names))
     frame.env.heap = body.env.heap
     frame.bind(node.name.value, Class(model))
     for name, method in model.methods.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -26,8 +27,13 @@ from torchdev_lint.stubs.shelf import shelf
 if TYPE_CHECKING:
     import libcst as cst
 
+    from torchdev_lint.engine.memory import Memory
     from torchdev_lint.engine.settings import Settings
     from torchdev_lint.flow.observations import Observer
+
+
+MAX_REMEMBERED = 4
+"""Files of which is remembered what they came to, to read only what an edit touched: those that were edited last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +106,7 @@ class Reader:
         self._kept: Kept | None = None
         self._stale = False
         self._sources = EditorSources()
+        self._memories: OrderedDict[str, Memory] = OrderedDict()
 
     def configure(self, preferences: Preferences) -> None:
         """Read the configuration again, with other preferences."""
@@ -194,10 +201,23 @@ class Reader:
             broken = broken_among(program.cells, program.path)
             text = program.cells.masked(text, frozenset(broken))
         bare: list[Diagnostic] = []
-        found = findings(text, program.path, config, sources=sources, recorder=observer, bare=bare)
+        memory = self._memory(program.path)
+        found = findings(
+            text, program.path, config, sources=sources, recorder=observer, bare=bare, memory=memory
+        )
         if before is not None and self._kept is not None:
             self._kept.keep(program, config, before, seen, found, bare)
         return self._analysis(program, config, text, tuple(found), broken, observer)
+
+    def _memory(self, path: str) -> Memory:
+        """What is remembered of a file; what has not been edited for longest is forgotten."""
+        from torchdev_lint.engine.memory import Memory  # Loads LibCST: the client is answered first.
+
+        memory = self._memories.pop(path, None)
+        self._memories[path] = memory = memory or Memory()
+        while len(self._memories) > MAX_REMEMBERED:
+            self._memories.popitem(last=False)
+        return memory
 
     def _analysis(
         self,

@@ -11,7 +11,7 @@ from torchdev_lint.diagnostics import Position
 from torchdev_lint.engine.check import unify_newlines
 from torchdev_lint.flow.lattice import Origin
 from torchdev_lint.flow.observations import Observation, short_name
-from torchdev_lint.flow.positions import spans
+from torchdev_lint.flow.positions import rendered
 from torchdev_lint.lsp.analysis import Analysis
 from torchdev_lint.source.lines import LineIndex
 
@@ -83,8 +83,9 @@ def know(analysis: Analysis) -> Knowledge:
     observer = analysis.observer
     code = unify_newlines(analysis.code)
     module = None if observer is None else observer.module
-    if observer is None or module is None or module.code != code:
+    if observer is None or module is None:
         return Knowledge((), code)
+    observer.gather()
     wanted: list[cst.CSTNode] = []
     tables = [(observer.evaluations, False), (observer.assignments, True)]
     for table, _ in tables:
@@ -93,7 +94,9 @@ def know(analysis: Analysis) -> Knowledge:
                 node = observer.nodes[key]
                 wanted.append(node.func if isinstance(node, cst.Call) else node)
                 wanted += [step.node for one in observations for step in one.steps]
-    found = spans(module, wanted)
+    found, written = rendered(module, wanted)
+    if written != code:
+        return Knowledge((), code)
     rows = LineIndex(code)
     known: list[Known] = []
     for table, target in tables:
