@@ -12,6 +12,7 @@ from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.conditions import Atom
 from torchdev_lint.flow.events import DeviceMisuse
 from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.immutable import dataclass
 from torchdev_lint.flow.lattice import Cpu, Symbol, leaves
 from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.trees import walk
@@ -72,18 +73,34 @@ _ANNOTATIONS = frozenset(
 )
 
 
-def check_comparison(
-    frame: Frame, node: cst.Comparison, left: Value, operator: cst.BaseCompOp, right: Value
-) -> None:
+def check_chain(frame: Frame, node: cst.Comparison, values: list[Value]) -> None:
+    """`a.device == b.device == "cuda"`: what stands side by side is compared."""
+    nodes = [node.left, *(target.comparator for target in node.comparisons)]
+    for index, target in enumerate(node.comparisons):
+        sides = Sides(nodes[index], values[index], nodes[index + 1], values[index + 1])
+        check_comparison(frame, node, sides, target.operator)
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """The two things that an operator compares."""
+
+    left_node: cst.BaseExpression
+    left: Value
+    right_node: cst.BaseExpression
+    right: Value
+
+
+def check_comparison(frame: Frame, node: cst.Comparison, sides: Sides, operator: cst.BaseCompOp) -> None:
     """`device == "cpu"`, `device in ("cpu", "cuda")`, `"cuda" in device`."""
-    right_node = node.comparisons[0].comparator
+    left_node, left, right_node, right = sides.left_node, sides.left, sides.right_node, sides.right
     if isinstance(operator, (cst.In, cst.NotIn)):
         if is_device_object(frame, left):
             strings = [_string(item) for item in right.items] if isinstance(right, Items) else []
             if strings and None not in strings and isinstance(right_node, (cst.Tuple, cst.List, cst.Set)):
                 plain = all(text is not None and ":" not in text for text in strings)
                 _compared(
-                    frame, node, node.left, right_node, plain=plain, always=isinstance(operator, cst.NotIn)
+                    frame, node, left_node, right_node, plain=plain, always=isinstance(operator, cst.NotIn)
                 )
         elif is_device_object(frame, right) and isinstance(left, Literal) and isinstance(left.value, str):
             _as_text(frame, right_node, node)
@@ -92,10 +109,12 @@ def check_comparison(
         return
     always = isinstance(operator, cst.NotEqual)
     for device, device_node, other, other_node in (
-        (left, node.left, right, right_node),
-        (right, right_node, left, node.left),
+        (left, left_node, right, right_node),
+        (right, right_node, left, left_node),
     ):
         text = _string(other)
+        if text is not None and _is_misspelt(frame, device_node, text):
+            _misspelt(frame, device_node, other_node)
         if text is not None and api.parse(text) is None and isinstance(device, Object):
             continue  # `"pinned"`: the annotation does not tell all that may be given
         if is_device_object(frame, device) and (text is not None or _is_string(other, other_node)):
@@ -148,6 +167,7 @@ def _compared(
         return  # a word of the program's own (`"pinned"`, `"auto"`): the annotation does not tell all
     of_type = plain or (not _is_text_of(other_node) and _names_a_type(other_node))
     replacement = _of_type(frame, device_node) if of_type else f"str({text})"
+    chained = len(node.comparisons) > 1  # the other side of it may be compared with the object
     frame.analysis.publish(
         ("device-comparison", id(node)),
         DeviceMisuse(
@@ -156,10 +176,41 @@ def _compared(
             text,
             frame.analysis.text(other_node),
             replaced=device_node,
-            replacement=replacement,
+            replacement=None if chained else replacement,
             always=always,
         ),
     )
+
+
+def _is_misspelt(frame: Frame, device: cst.BaseExpression, text: str) -> bool:
+    """Whether `lib.device == "gpu"` is asked of what the file hands to PyTorch as a device, and so cannot be called that.
+
+    An attribute that the file assigns may be translated before it is used, and a name of its own is the program's affair.
+    """
+    name = dotted(device) if isinstance(device, cst.Attribute) else None
+    if text not in api.MISSPELT or name is None:
+        return False
+    used = False
+    for part in walk(frame.source.module):
+        match part:
+            case cst.AssignTarget(target=cst.Attribute() as target) if dotted(target) == name:
+                return False
+            case cst.Call(func=cst.Attribute(attr=cst.Name(value=method)), args=arguments):
+                for index, argument in enumerate(arguments):
+                    moved = argument.keyword is None and method == "to" and index == 0
+                    told = argument.keyword is not None and argument.keyword.value == "device"
+                    used = used or ((moved or told) and dotted(argument.value) == name)
+            case _:
+                pass
+    return used
+
+
+def _misspelt(frame: Frame, device: cst.BaseExpression, literal: cst.BaseExpression) -> None:
+    if isinstance(literal, cst.SimpleString):
+        frame.analysis.publish(
+            ("device-name", id(literal)),
+            DeviceMisuse(literal, "name", str(literal.raw_value), frame.analysis.text(device)),
+        )
 
 
 def _names_a_type(node: cst.BaseExpression) -> bool:
@@ -239,6 +290,9 @@ def _as_text(frame: Frame, device_node: cst.BaseExpression, node: cst.BaseExpres
 def check_name(frame: Frame, argument: Argument) -> None:
     """A string given as a device: `gpu` is no type of PyTorch's, and types are written in small letters."""
     node = argument.node.value
+    if isinstance(argument.value, Object) and argument.value.key[0] == CONTEXT:
+        _not_a_device(frame, node)
+        return
     literal = node.left if isinstance(node, cst.BinaryOperation) else node
     if isinstance(literal, cst.FormattedString) and literal.parts:
         first = literal.parts[0]
@@ -260,6 +314,25 @@ def check_name(frame: Frame, argument: Argument) -> None:
             kind,
             replaced=literal,
             replacement=old.replace(kind + colon, meant + colon, 1),
+        ),
+    )
+
+
+CONTEXT = "cuda-device-context"
+"""The identity of what `torch.cuda.device(...)` gives: a context manager, which `.to` and `device=` do not take."""
+
+
+def _not_a_device(frame: Frame, node: cst.BaseExpression) -> None:
+    made = node.func if isinstance(node, cst.Call) else None
+    replaced = made if isinstance(made, cst.Attribute) and made.attr.value == "device" else None
+    frame.analysis.publish(
+        ("device-context", id(node)),
+        DeviceMisuse(
+            node,
+            "context",
+            frame.analysis.text(node),
+            replaced=replaced,
+            replacement=None if replaced is None else "torch.device",
         ),
     )
 

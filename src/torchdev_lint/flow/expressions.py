@@ -268,10 +268,10 @@ def visit_Comparison(frame: Frame, node: cst.Comparison) -> Value:
     with frame.quietly():
         left = frame.evaluate(node.left)
         comparisons = [(target.operator, frame.evaluate(target.comparator)) for target in node.comparisons]
+    device_objects.check_chain(frame, node, [left, *(value for _, value in comparisons)])
     if len(comparisons) != 1:
         return Truth(truths.opaque(frame, node))
     operator, right = comparisons[0]
-    device_objects.check_comparison(frame, node, left, operator, right)
     if isinstance(operator, (cst.Is, cst.IsNot)):
         formula = truths.identity(frame, node, left, right)
         return Truth(formula if isinstance(operator, cst.Is) else negate(formula))

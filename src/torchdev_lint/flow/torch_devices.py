@@ -40,6 +40,8 @@ def call(frame: Frame, path: str, site: CallSite) -> Value | None:
         made = _device(frame, site)
         lost_index.check_device_object(frame, site.node, made)
         return made
+    if path == "torch.cuda.device":
+        return Object((device_objects.CONTEXT, id(site.node)), frame.analysis.text(site.node))
     if path in devices.AVAILABILITY:
         return Truth(Atom("available", (devices.AVAILABILITY[path],), f"{path}()"))
     if path in devices.DEVICE_COUNTS:

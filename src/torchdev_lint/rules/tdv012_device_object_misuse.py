@@ -3,14 +3,16 @@
 ## What it does
 Finds a `torch.device` that is compared with a string (`x.device == "cpu"`, `device in ("cpu", "cuda")`) or treated as one
 (`"cuda" in device`, `device.startswith("cuda")`), truth tests of a device's index (`if device:`, `device or -1`), calls of the
-attribute `is_cuda`, device names that PyTorch does not know (`"gpu"`, `"CUDA"`), and `get_device()` given as a device.
+attribute `is_cuda`, device names that PyTorch does not know (`"gpu"`, `"CUDA"`), `get_device()` given as a device, and
+`torch.cuda.device(...)`, a context manager, given as one.
 
 ## Why it fails
 A `torch.device` never equals a string: `torch.device("cpu") == "cpu"` is False (and `!=` is True) on every device, so that the branch
 that moves the data is never, or always, taken. Index 0, the first GPU, counts as false. The others raise where they stand:
 `TypeError: argument of type 'torch.device' is not iterable`, `TypeError: 'bool' object is not callable`,
-`RuntimeError: Expected one of cpu, cuda, ... device type at start of device string: gpu`, and, as `get_device()` of a CPU tensor is
--1, `RuntimeError: Device index must not be negative`.
+`RuntimeError: Expected one of cpu, cuda, ... device type at start of device string: gpu`,
+`TypeError: zeros(): argument 'device' must be torch.device, not device`, and, as `get_device()` of a CPU tensor is -1,
+`RuntimeError: Device index must not be negative`.
 
 ## Example
     if model.device == "cpu":
@@ -83,7 +85,10 @@ def _message(event: DeviceMisuse) -> str:
         case "call":
             return f"{text} is an attribute, not a method: calling it raises"
         case "name":
-            return f'"{event.text}" is no device type of PyTorch\'s: this raises'
+            outcome = f"`{_short(event.other)}` is never called that" if event.other else "this raises"
+            return f'"{event.text}" is no device type of PyTorch\'s: {outcome}'
+        case "context":
+            return f"{text} is a context manager (torch.cuda.device), no torch.device: this raises"
         case _:
             return f"{text} is -1 where {quoted(event.other, 'the tensor')} is on the CPU: this raises"
 

@@ -1,0 +1,100 @@
+"""Pairs of programs in the manner of commits that cured a device error: the program before, and one that only looks like it."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from torchdev_lint.config import Config
+from torchdev_lint.engine.findings import findings
+
+HEAD = "import torch\nimport torch.nn.functional as F\nfrom torch import nn\nimport lib\n"
+
+PAIRS: dict[str, tuple[str, str]] = {
+    "a chain of comparisons ends in a string": (
+        """
+        def loss(x: torch.Tensor, y: torch.Tensor):
+            if x.device.type == y.device.type == "cuda":
+                return lib.fast(x, y)
+            return F.mse_loss(x, y)
+        """,
+        """
+        def loss(x: torch.Tensor, y: torch.Tensor):
+            if x.device == y.device == "cuda":
+                return lib.fast(x, y)
+            return F.mse_loss(x, y)
+        """,
+    ),
+    "what PyTorch is given as a device has one of its names": (
+        """
+        def store(model, rows):
+            lib.settings.kind = str(lib.settings.kind)
+            if lib.settings.kind == "gpu":
+                return rows
+            return model(rows.to(lib.settings.device))
+        """,
+        """
+        def store(model, rows):
+            if lib.device == "gpu":
+                return rows
+            return model(rows.to(lib.device))
+        """,
+    ),
+    "a context manager is no device": (
+        """
+        def run(rows):
+            with torch.cuda.device(1):
+                print(torch.cuda.memory_summary(device=torch.cuda.current_device()))
+            return torch.as_tensor(rows).to(torch.device("cuda"))
+        """,
+        """
+        def run(rows):
+            device = torch.cuda.device("cuda")
+            return torch.as_tensor(rows).to(device)
+        """,
+    ),
+    "a resampler holds a kernel": (
+        """
+        import torchaudio
+
+        class Reader:
+            def __init__(self, net, device):
+                self.device = torch.device(device)
+                self.net = net.to(self.device)
+
+            def read(self, path, rate):
+                sound, own = torchaudio.load(path)
+                sound = torchaudio.transforms.Resample(own, rate).to(self.device)(sound.to(self.device))
+                return self.net(torchaudio.transforms.AmplitudeToDB()(sound))
+        """,
+        """
+        import torchaudio
+
+        class Reader:
+            def __init__(self, net, device):
+                self.device = torch.device(device)
+                self.net = net.to(self.device)
+
+            def read(self, path, rate):
+                sound, own = torchaudio.load(path)
+                sound = torchaudio.transforms.Resample(own, rate)(sound.to(self.device))
+                return self.net(sound)
+        """,
+    ),
+}
+
+
+def _codes(program: str) -> list[str]:
+    config = Config(select=("ALL",), ignore=("TDV101", "TDV102"))
+    return [found.code for found in findings(HEAD + textwrap.dedent(program), "program.py", config)]
+
+
+@pytest.mark.parametrize(("right", "_wrong"), PAIRS.values(), ids=PAIRS)
+def test_right(right: str, _wrong: str) -> None:
+    assert _codes(right) == []
+
+
+@pytest.mark.parametrize(("_right", "wrong"), PAIRS.values(), ids=PAIRS)
+def test_wrong(_right: str, wrong: str) -> None:
+    assert _codes(wrong) != []
