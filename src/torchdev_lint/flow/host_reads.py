@@ -7,7 +7,14 @@ from typing import Any
 
 import libcst as cst
 
-from torchdev_lint.flow.attribution import Report, called, report_at, stays_on_host, transfer_of
+from torchdev_lint.flow.attribution import (
+    Report,
+    called,
+    report_at,
+    stays_on_host,
+    transfer_of,
+    worth_telling,
+)
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.events import HostRead, Place
 from torchdev_lint.flow.frame import Frame
@@ -17,6 +24,7 @@ from torchdev_lint.flow.tensor_values import frame_moved, tensor_device
 from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import Either, Items, Literal, Many, Object, Tensor, Value
 from torchdev_lint.torch_api import tensor_methods
+from torchdev_lint.torch_api.modules import MODEL_METHODS
 
 
 def check_method(frame: Frame, receiver: Value, name: str, site: CallSite) -> None:
@@ -115,6 +123,29 @@ def _is_on_purpose(frame: Frame, leaf: Leaf) -> bool:
     return given is not None and given.startswith("self.")
 
 
+def _is_of_given_module(frame: Frame, found: Conflict) -> bool:
+    """Whether a parameter, a buffer or a gradient of a module is read that the function is given and does not run.
+
+    Modules are on accelerators as a rule. What a function runs a model on may show that it is on the CPU here.
+    """
+    leaf, function = found.right, frame.function
+    if not isinstance(leaf, Symbol) or leaf.key[0] != "device" or function is None:
+        return False
+    key = leaf.key[1]
+    if key[:2] != ("parameter", id(function.node)) or frame.state(Object(key)).kind != "module":
+        return False
+    runs = any(
+        isinstance(part, cst.Call)
+        and (dotted(part.func) or "").partition(".")[0] == key[2]
+        and (dotted(part.func) or "").rpartition(".")[2] in _RUNS | {key[2]}
+        for part in walk(function.node.body)
+    )
+    return not runs and worth_telling(frame, found)
+
+
+_RUNS = MODEL_METHODS | {"to", "cpu", "cuda", "forward"}
+
+
 def _is_guess(value: Value) -> bool:
     """Whether the value may be no tensor at all."""
     match value:
@@ -140,7 +171,9 @@ def _publish(frame: Frame, node: cst.BaseExpression, reader: str, report: Report
             place=report.place,
             given=found.right,
             given_device=called(found.right, transfer_of(frame, root)),
-            certain=found.level == Level.CERTAIN or _is_on_purpose(frame, found.right),
+            certain=found.level == Level.CERTAIN
+            or _is_on_purpose(frame, found.right)
+            or _is_of_given_module(frame, found),
             without_grad=_without_grad(report.frame, report.place),
             through=report.through,
         ),

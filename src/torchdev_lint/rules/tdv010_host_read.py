@@ -26,7 +26,8 @@ tensor may need gradients, changes nothing that is read. Unsafe for a value that
 ## Known limits
 `.item()`, `.tolist()`, `float(t)`, `print(t)` and `t.numpy(force=True)` copy to the host themselves and are never reported; neither
 are the functions of numpy that only look at the shape or call the tensor's own method (`np.sum(t)`). A tensor that came in
-through a parameter is only reported when the function moves it.
+through a parameter is only reported when the function moves it, or when it belongs to a module that the function is given and
+does not run.
 """
 
 from __future__ import annotations

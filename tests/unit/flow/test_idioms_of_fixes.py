@@ -54,6 +54,25 @@ PAIRS: dict[str, tuple[str, str]] = {
             return torch.as_tensor(rows).to(device)
         """,
     ),
+    "the parameters of a module that a function is given": (
+        """
+        def flat(module: nn.Module, rows):
+            scores = module(torch.as_tensor(rows)).detach().numpy()
+            return scores, [p.detach().cpu().numpy() for p in module.parameters()]
+
+        def flat_here(module: nn.Module, rows):
+            module.cpu()
+            return [p.detach().numpy() for p in module.parameters()]
+        """,
+        """
+        def flat(module: nn.Module):
+            found = []
+            for p in module.parameters():
+                if p.requires_grad:
+                    found.append(p.detach().view(-1).numpy().copy())
+            return found
+        """,
+    ),
     "a resampler holds a kernel": (
         """
         import torchaudio
