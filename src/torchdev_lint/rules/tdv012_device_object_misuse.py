@@ -85,7 +85,9 @@ def _message(event: DeviceMisuse) -> str:
         case "call":
             return f"{text} is an attribute, not a method: calling it raises"
         case "name":
-            outcome = f"{quoted(event.other, 'the device')} is never called that" if event.other else "this raises"
+            outcome = (
+                f"{quoted(event.other, 'the device')} is never called that" if event.other else "this raises"
+            )
             return f'"{event.text}" is no device type of PyTorch\'s: {outcome}'
         case "context":
             return f"{text} is a context manager (torch.cuda.device), no torch.device: this raises"
