@@ -177,6 +177,8 @@ def _scalar_ness(
             return True
         case "m" if bare and given == 1:
             return True
+        case "m" if bare and isinstance(given_to[-1][1].value, Tensor):
+            return operands  # the larger of two tensors, element by element
         case _:
             return False if _leaves_a_dimension(operator, site, method=receiver is not None) else None
 
@@ -188,6 +190,8 @@ def _dimensions(operator: Operator, site: CallSite, first: Given | None, *, meth
         return 0
     if operator.name in KEEPS_DIMENSIONS:
         return before
+    if operator.name == "stack":
+        return before + 1
     if operator.name in ("sort", "topk", "cummax", "cummin"):
         return before + 1  # a pair, of which an index takes one
     if operator.named("keepdim") is None:

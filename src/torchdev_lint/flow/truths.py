@@ -94,8 +94,8 @@ def truth_of(frame: Frame, node: cst.CSTNode, value: Value) -> Formula:
 
 def condition(frame: Frame, node: cst.BaseExpression) -> Formula:
     """The condition that an expression tests."""
+    device_indices.check_test(frame, node)  # first: of `not index`, the whole is to be written anew
     value = frame.evaluate(node)
-    device_indices.check_test(frame, node)
     return truth_of(frame, node, value)
 
 
