@@ -207,3 +207,28 @@ def test_devices_that_are_misused(name: str, test: str, message: str, fix: str) 
     assert diagnostic.message == message
     assert diagnostic.fix is not None
     assert diagnostic.fix.message == fix
+
+
+@pytest.mark.parametrize(
+    ("call", "content"),
+    [
+        ('device="cuda"', '"cuda" if torch.cuda.is_available() else "cpu"'),
+        ('device="mps"', '"mps" if torch.backends.mps.is_available() else "cpu"'),
+        ('device="cuda" or None', '("cuda" if torch.cuda.is_available() else "cpu")'),
+    ],
+)
+def test_an_accelerator_is_asked_for_in_its_own_way(call: str, content: str) -> None:
+    diagnostic = found(f"x = torch.zeros(2, {call})\n", "TDV101")
+    message = f"Use `{content.removeprefix('(').removesuffix(')')}`"
+    assert fix_of(diagnostic) == (Applicability.UNSAFE, message, [content])
+
+
+def test_a_model_that_is_loaded_and_left_where_it_was_built() -> None:
+    code = (
+        "def load_model(path, device):\n    model = nn.Linear(2, 2)\n"
+        "    model.load_state_dict(torch.load(path, map_location=device))\n    return model\n"
+    )
+    diagnostic = found(code, "TDV017")
+    assert diagnostic.message == (
+        "`load_model` takes a `device` and returns `model` where it was built: only the checkpoint is there"
+    )
