@@ -69,6 +69,9 @@ def construct(frame: Frame, path: str, site: CallSite) -> Value:
     state = State("module", device_values.built_on(frame, device, site.node), path)
     if path in api.LOSSES:
         state = replace(state, device=device_values.built_on(frame, _loss_device(frame, site), site.node))
+        reduction = site.keyword("reduction")
+        if reduction is not None:
+            state = state.with_attribute("reduction", reduction.value)
     elif path in api.WITHOUT_PARAMETERS:
         state = replace(state, device=Anywhere())
     elif path in api.CONTAINERS:
@@ -165,12 +168,23 @@ def call_module(frame: Frame, thing: Object, site: CallSite) -> Value:
     if not all(isinstance(leaf, Anywhere) for leaf in leaves(state.device)):
         # what a module of unknown class returns may be a container of tensors
         unread = not state.api.startswith("torch.nn.") and not library_facts.gives_tensor(frame, thing)
-        return Tensor(state.device, scalar=is_loss or False, batch=unread, guess=unread)
+        return Tensor(state.device, scalar=is_loss and _is_reduced(state), batch=unread, guess=unread)
     for argument in site.arguments:
         device = tensor_values.tensor_device(frame, argument.value)
         if device is not None:
-            return Tensor(device, scalar=is_loss)
+            return Tensor(device, scalar=is_loss and _is_reduced(state))
     return frame.result_of(site.node)
+
+
+def _is_reduced(loss: State) -> bool | None:
+    """Whether a loss gives one number; None when that is not known."""
+    match loss.attributes.get("reduction"):
+        case None | Literal(value="mean" | "sum"):
+            return True
+        case Literal(value="none"):
+            return False
+        case _:
+            return None
 
 
 def call_part(frame: Frame, thing: Object, site: CallSite) -> Value:
