@@ -16,6 +16,7 @@ from torchdev_lint.flow.attribution import (
     worth_telling,
 )
 from torchdev_lint.flow.callsites import CallSite
+from torchdev_lint.flow.conditions import Atom, Formula, Not
 from torchdev_lint.flow.events import HostRead, Place
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import Conflict, Cpu, Leaf, Level, Symbol, conflict
@@ -47,6 +48,8 @@ def check_arguments(frame: Frame, site: CallSite, *, in_lists_only: bool = False
 
     `in_lists_only`: a tensor by itself is not read, what stands in a list or tuple is.
     """
+    if any(_says_no_tensor(fact) for fact in frame.env.path):
+        return  # the branch for arrays: whoever gives a tensor along with one is not what it is written for
     for argument in site.arguments:
         if argument.star == "**":
             continue
@@ -63,6 +66,15 @@ def check_arguments(frame: Frame, site: CallSite, *, in_lists_only: bool = False
             report = report_at(frame, Operand(value, device, node), found)
             if report is not None:
                 _publish(frame, site.node, _reader(site), report, found)
+
+
+def _says_no_tensor(fact: Formula) -> bool:
+    """Whether a condition is that something is no tensor (`not torch.is_tensor(x)`)."""
+    match fact:
+        case Not(Atom(kind="opaque", key=("isinstance", _, paths))):
+            return "torch.Tensor" in paths
+        case _:
+            return False
 
 
 def _reader(site: CallSite) -> str:

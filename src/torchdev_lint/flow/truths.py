@@ -180,11 +180,13 @@ def equality(frame: Frame, node: cst.CSTNode, left: Value, right: Value) -> Form
             case _:
                 pass
     match left, right:
-        case Either(guard, then, otherwise), Literal():
+        case Either(guard, then, otherwise), Literal() | Api():
             return disjunction(
                 conjunction(guard, equality(frame, node, then, right)),
                 conjunction(negate(guard), equality(frame, node, otherwise, right)),
             )
+        case Api(path=one_path), Api(path=other_path):
+            return _same_import(frame, node, one_path, other_path)
         case DeviceValue(), (DeviceValue() | Object()):
             return equal_devices(frame, node, left.device, as_device(right))
         case Object(), DeviceValue():
@@ -195,6 +197,13 @@ def equality(frame: Frame, node: cst.CSTNode, left: Value, right: Value) -> Form
             return TRUE if left == right else Atom("opaque", ("equal", left.key, right.key))
         case _:
             return opaque(frame, node)
+
+
+def _same_import(frame: Frame, node: cst.CSTNode, one: str, other: str) -> Formula:
+    """`backend == np`: one library is not another, but one library may have two names for a thing."""
+    if one == other:
+        return TRUE
+    return FALSE if one.partition(".")[0] != other.partition(".")[0] else opaque(frame, node)
 
 
 def _is_given(value: Object) -> Formula:
@@ -241,7 +250,8 @@ def identity(frame: Frame, node: cst.CSTNode, left: Value, right: Value) -> Form
     if isinstance(right, Literal) and isinstance(right.value, bool) and isinstance(left, Truth):
         return left.formula if right.value else negate(left.formula)
     if not (isinstance(right, Literal) and right.value is None):
-        return equality(frame, node, left, right) if isinstance(right, Literal) else opaque(frame, node)
+        comparable = isinstance(right, (Literal, Api))
+        return equality(frame, node, left, right) if comparable else opaque(frame, node)
     match left:
         case Literal(value=value):
             return Constant(value is None)
@@ -318,7 +328,8 @@ def is_instance(frame: Frame, node: cst.CSTNode, value: Value, classes: Value) -
         case Object(key=key, text=text):
             return Atom("opaque", ("isinstance", key, tuple(sorted(paths))), f"isinstance({text}, ...)")
         case _:
-            return opaque(frame, node)
+            this = ("node", id(node), frame.uid, frame.salt)
+            return Atom("opaque", ("isinstance", this, tuple(sorted(paths))), "", node)
 
 
 _MODULES = frozenset(("torch.nn.Module", "torch.nn.modules.Module", "torch.nn.modules.module.Module"))

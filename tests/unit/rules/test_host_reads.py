@@ -80,6 +80,10 @@ def test_reads(code: str) -> None:
         "from own import Net\nnet = Net().to(d)\nnp.array(net.predict(t))",
         "from own import Net\nnet = Net().to(d)\nfor box in net(t):\n  np.array(box)",
         "if d.type == 'cpu':\n  t.numpy()",
+        "def f(x):\n  lib = torch if torch.is_tensor(x) else np\n  if lib == np:\n    np.array(x)\nf(t)",
+        "def f(x):\n  lib = torch if torch.is_tensor(x) else np\n  if lib is not torch:\n    np.array(x)\nf(t)",
+        "def f(x, y):\n  lib = torch if torch.is_tensor(x) else np\n  return lib.dot(x, y)\ndef g(*xs):\n  f(xs[0] + 1, t)",
+        "def f(x, y):\n  if torch.is_tensor(x):\n    return x\n  return np.dot(x, y)\ndef g(x):\n  f(x, t)",
         "for _ in range(2):\n  x = torch.zeros(2)\n  x.numpy()\n  x = x.to(d)",
     ],
 )
