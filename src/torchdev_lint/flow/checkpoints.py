@@ -39,15 +39,19 @@ def note(frame: Frame, path: str, site: CallSite) -> None:
         return
     if path in api.ALWAYS_WEIGHTS and _is_published(frame, site.arguments[0].value):
         return
-    if given is None and forwarding.note_load(frame, site):
-        return
     use = _use(frame, site)
+    is_weights = path in api.ALWAYS_WEIGHTS or use.is_checkpoint()
+    if given is None and (is_weights or not use.is_data()) and forwarding.note_load(frame, site):
+        return
     if (
         _in_a_test(frame)
         or _is_sharded(frame)
         or _is_on_accelerator(frame)
+        or literals.needs_accelerator(frame.analysis, None if frame.function is None else frame.function.node)
+        or _stays_on_host(frame)
         or use.saved_here
-        or not (path in api.ALWAYS_WEIGHTS or (use.is_checkpoint() and not use.published))
+        or not is_weights
+        or (use.published and path not in api.ALWAYS_WEIGHTS)
     ):
         return
     event = CheckpointLoad(
@@ -120,6 +124,17 @@ def _is_on_accelerator(frame: Frame) -> bool:
     )
 
 
+def _stays_on_host(frame: Frame) -> bool:
+    """Whether the file saves what it loads, or its like, and never speaks of devices: it was on the CPU when it was saved."""
+    analysis = frame.analysis
+    if analysis.speaks_of_devices:
+        return False
+    known = analysis.notes.get("saves on the host")
+    if known is None:
+        known = analysis.notes["saves on the host"] = "torch.save(" in analysis.written
+    return bool(known)
+
+
 # -- what the program does with what it loads
 
 
@@ -137,13 +152,17 @@ class _Use:
     has_other_path: bool = False
     in_dataset: bool = False
 
+    def is_data(self) -> bool:
+        """Whether the names say that it is data of any kind."""
+        return any(api.DATA_NAME.search(name) for name in self.names[:3])
+
     def is_checkpoint(self) -> bool:
         """Whether it is the state of a model, or a model."""
         if self.into_state_dict or self.as_module:
             return True
         if self.in_dataset:
             return False
-        if any(api.DATA_NAME.search(name) for name in self.names[:3]):
+        if self.is_data():
             return False
         return any(api.CHECKPOINT_NAME.search(name) for name in self.names)
 
@@ -171,6 +190,7 @@ def _use(frame: Frame, site: CallSite) -> _Use:
         or _has_address(frame, words)
         or _says_where_to_get(frame)
         or any(api.PUBLISHED_NAME.search(word) for word in (*words, _literal(site.arguments[0].value)))
+        or _is_published_by_default(frame, path)
     )
     use.saved_here = use.saved_here or any(api.RANK.search(word) for word in words)
     if frame.function is not None:
@@ -181,6 +201,38 @@ def _use(frame: Frame, site: CallSite) -> _Use:
             owner is not None and ("Data" in owner.name or owner.find("__getitem__") is not None)
         )
     return use
+
+
+def _is_published_by_default(frame: Frame, path: cst.BaseExpression) -> bool:
+    """Whether the file is an option of the command line that names weights of others by default: `args.model_path`."""
+    match path:
+        case cst.Attribute(attr=cst.Name(value=option)):
+            pass
+        case _:
+            return False
+    key = ("published by default", option)
+    known = frame.analysis.notes.get(key)
+    if known is None:
+        known = frame.analysis.notes[key] = any(
+            isinstance(node, cst.Call)
+            and _name_of(node) == "add_argument"
+            and any(_literal_text(one.value).lstrip("-").replace("-", "_") == option for one in node.args)
+            and any(
+                one.keyword is not None
+                and one.keyword.value == "default"
+                and (
+                    api.OF_OTHERS.search(_literal_text(one.value))
+                    or api.PUBLISHED_NAME.search(_literal_text(one.value))
+                )
+                for one in node.args
+            )
+            for node in walk(frame.analysis.module)
+        )
+    return bool(known)
+
+
+def _literal_text(node: cst.BaseExpression) -> str:
+    return str(node.raw_value) if isinstance(node, cst.SimpleString) else ""
 
 
 def _has_address(frame: Frame, words: Sequence[str]) -> bool:

@@ -15,6 +15,7 @@ from torchdev_lint.flow.events import DeviceLiteral
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import Accelerator, Choice, Symbol
 from torchdev_lint.flow.operands import dotted
+from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import (
     UNKNOWN,
     DeviceType,
@@ -198,6 +199,15 @@ def is_guarded(frame: Frame, kind: str, index: int) -> bool:
     return guards(frame.env.path, kind, index)
 
 
+def needs_accelerator(analysis: Analysis, scope: cst.CSTNode | None = None) -> bool:
+    """Whether a machine without an accelerator never gets to the end of the file, or of a function in it (`scope`)."""
+    if _needs_accelerator(analysis):
+        return True
+    return scope is not None and any(
+        ACCELERATOR_ONLY.match(name) for statement in walk(scope) for name in _modules_imported(statement)
+    )
+
+
 def _needs_accelerator(analysis: Analysis) -> bool:
     """Whether a machine without an accelerator is not meant to run the file: it imports, unconditionally, what only runs on one, or it
     is a benchmark that waits for one."""
@@ -219,7 +229,7 @@ _WAITS = re.compile(r"torch\.cuda\.synchronize\(\)")
 _BENCHMARK = re.compile(r"(?i)[/\\]bench\w*[/\\][^/\\]+$|[/\\]bench\w*\.py$")
 
 
-def _modules_imported(statement: cst.BaseSmallStatement) -> Iterator[str]:
+def _modules_imported(statement: cst.CSTNode) -> Iterator[str]:
     match statement:
         case cst.Import(names=names):
             yield from (alias.evaluated_name for alias in names)
