@@ -82,12 +82,7 @@ def check(frame: Frame, function: Function) -> None:
 def note_filled(frame: Frame, tensor: Tensor, value: Value) -> None:
     """`x[i] = y` copies from another device: what is made on the CPU is for what is where `y` is."""
     origin = _factory_of(tensor.device)
-    if (
-        origin is not None
-        and isinstance(value, Tensor)
-        and isinstance(value.device, Symbol)
-        and value.device.assumed
-    ):
+    if origin is not None and isinstance(value, Tensor):
         frame.analysis.notes.setdefault(("filled", id(origin.node)), value.device)
 
 
@@ -130,14 +125,41 @@ def _beside(
 ) -> tuple[str, Symbol] | None:
     """The parameter for which the tensor was made: that its size is taken from, or that it is filled with."""
     filled = frame.analysis.notes.get(("filled", id(origin.node)))
-    for name, device in given.items():
-        if filled is not None and same_device(filled, device):
-            return name, device
+    if filled is not None:
+        if not _goes_on(frame, node.name.value):
+            return None  # copying to the CPU works, and what becomes of it is not in the file: results may be collected there
+        for name, device in given.items():
+            if same_device(filled, device):
+                return name, device
     for name, device in given.items():
         sizes = _named_sizes(node, name)
         if any(_is_size(part, name, sizes) for argument in origin.node.args for part in walk(argument.value)):
             return name, device
     return None
+
+
+def _goes_on(frame: Frame, name: str) -> bool:
+    """Whether a caller in the file computes with what the function returns: hands it to another function, or uses it in an expression."""
+    key = ("results used", name)
+    known = frame.analysis.notes.get(key)
+    if known is None:
+        held = set(_holders(frame.analysis.module, name))
+        known = frame.analysis.notes[key] = any(
+            dotted(operand) in held or _is_call_of(operand, name)
+            for node in walk(frame.analysis.module)
+            for operand in _operands(node)
+        )
+    return bool(known)
+
+
+def _operands(node: cst.CSTNode) -> tuple[cst.BaseExpression, ...]:
+    match node:
+        case cst.Call(args=arguments):
+            return tuple(argument.value for argument in arguments)
+        case cst.BinaryOperation(left=left, right=right):
+            return left, right
+        case _:
+            return ()
 
 
 def _is_size(node: cst.CSTNode, name: str, sizes: set[str]) -> bool:

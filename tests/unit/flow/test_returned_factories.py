@@ -30,6 +30,9 @@ PAIRS: dict[str, tuple[str, str]] = {
             for i, row in enumerate(x.unbind()):
                 out[i] = row.exp()
             return out
+
+        def total(loss, x):
+            return loss(pairs(loss, x))
         """,
         """
         def pairs(loss, x: torch.Tensor):
@@ -37,6 +40,35 @@ PAIRS: dict[str, tuple[str, str]] = {
             for i, row in enumerate(x.unbind()):
                 out[i] = row.exp()
             return out
+
+        def total(loss, x):
+            return loss(pairs(loss, x))
+        """,
+    ),
+    "filled with what is computed from it, and kept": (
+        """
+        def means(x: torch.Tensor):
+            out = torch.zeros(x.shape[0], x.shape[2])
+            for i in range(x.shape[0]):
+                out[i] = x[i].mean(dim=0)
+            return out
+
+        def pooled(x):
+            found = {}
+            result = means(x)
+            found["pooled"] = result
+            return found
+        """,
+        """
+        def means(x: torch.Tensor):
+            out = torch.zeros(x.shape[0], x.shape[2])
+            for i in range(x.shape[0]):
+                out[i] = x[i].mean(dim=0)
+            return out
+
+        def pooled(x):
+            result = means(x)
+            return result - x
         """,
     ),
     "the caller moves it": (
