@@ -91,6 +91,10 @@ def worth_telling(frame: Frame, found: Conflict) -> bool:
                 return False
             if root[0] == "parameter" and _OF_DATASETS.search(str(root[2])):
                 return False
+            if root[0] == "parameter" and frame.analysis.notes.get(("may be an array", *root[1:3])):
+                return (
+                    False  # a part of what the function turns into a tensor: pictures and sounds, on the host
+                )
             if root[0] == "self" and frame.state(Object(root)).kind != "module":
                 return False
     return True

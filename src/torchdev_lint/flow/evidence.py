@@ -202,11 +202,13 @@ def _evidenced(
     refuted: set[str] = set()
     rebound: set[str] = set()
     for kind, name in _uses(frame, function, set(candidates)):
+        if kind == "array":
+            frame.analysis.notes["may be an array", id(function.node), name] = True
         if name in rebound or name not in candidates:
             continue
         if kind == "rebound":
             rebound.add(name)
-        elif kind == "no":
+        elif kind in ("no", "array"):
             refuted.add(name)
         elif kind == "strong" or (kind == "weak" and candidates[name][1]):
             shown.add(name)
@@ -218,7 +220,7 @@ def _evidenced(
 
 
 def _uses(frame: Frame, function: Function, names: set[str]) -> Iterator[tuple[str, str]]:
-    """(`strong` | `weak` | `no` | `rebound`, parameter) in the order in which the body says so."""
+    """(`strong` | `weak` | `no` | `array` | `rebound`, parameter) in the order in which the body says so."""
     for statement in function.node.body.body:
         yield from _of_statement(frame, statement, names, defaulting=frozenset())
 
@@ -344,6 +346,11 @@ def _of_call(frame: Frame, node: cst.Call, names: set[str]) -> Iterator[tuple[st
     ):
         for name in _given_names(node, names):
             yield "no", name
+        if path == "torch.from_numpy":
+            for argument in node.args:  # `torch.from_numpy(image.transpose(2, 0, 1))`
+                made_of = _receiver(argument.value)
+                if made_of in names:
+                    yield "array", made_of
     elif path in factories.FACTORIES:
         dtype = next(
             (a.value for a in node.args if a.keyword is not None and a.keyword.value == "dtype"), None
@@ -388,6 +395,14 @@ def resolved_path(frame: Frame, node: cst.BaseExpression) -> str | None:
         return None
     value = frame.lookup(node.value)
     return ".".join([value.path, *reversed(parts)]) if isinstance(value, Api) else None
+
+
+def _receiver(node: cst.BaseExpression) -> str:
+    """The name of what a chain of methods is called on: `x` in `x[0].transpose(1, 0).copy()`."""
+    current = node
+    while isinstance(current, (cst.Call, cst.Attribute, cst.Subscript)):
+        current = current.func if isinstance(current, cst.Call) else current.value
+    return current.value if isinstance(current, cst.Name) else ""
 
 
 def _given_names(node: cst.Call, names: set[str]) -> Iterator[str]:

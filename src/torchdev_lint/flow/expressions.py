@@ -372,7 +372,11 @@ def subscript(frame: Frame, node: cst.CSTNode, value: Value, keys: list[Value]) 
                     return kept
             return _item_of_object(frame, value, key, node)
         case Either(guard, then, otherwise), _:
-            return join(guard, subscript(frame, node, then, keys), subscript(frame, node, otherwise, keys))
+            with frame.assuming(guard):
+                left = subscript(frame, node, then, keys)
+            with frame.assuming(negate(guard)):
+                right = subscript(frame, node, otherwise, keys)
+            return join(guard, left, right)
         case ((Api() as api), _) if api.path.startswith("builtins."):
             return api
         case _:

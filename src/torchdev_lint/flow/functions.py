@@ -122,7 +122,8 @@ def call(frame: Frame, function: Function, site: CallSite) -> Value:
             given,
             moved=_was_moved(frame, given),
             of_module=of_module,
-            is_private=is_private(function.name),
+            # a function inside of another has no callers but those that are read with it
+            is_private=is_private(function.name) or function.frame.function is not None,
         )
     if is_private(function.name):
         key_of_calls = ("called later", id(function.node))

@@ -16,6 +16,7 @@ from torchdev_lint.flow.lattice import (
 from torchdev_lint.flow.values import (
     NONE,
     UNKNOWN,
+    Either,
     Entries,
     Items,
     Literal,
@@ -25,6 +26,7 @@ from torchdev_lint.flow.values import (
     Tensor,
     Value,
     element_of,
+    join,
     without_cell,
 )
 
@@ -37,17 +39,8 @@ def loader(frame: Frame, site: CallSite) -> Value:
     element: Value = on_host
     if collate is not None and collate.value != NONE:
         element = _collated(frame, collate.value, site, dataset)
-    elif dataset is not None and isinstance(dataset.value, Object):
-        state = frame.state(dataset.value)
-        if state.element != UNKNOWN:
-            element = state.element
-        elif state.model is not None:
-            element = _item(frame, dataset.value, site, on_host)
-        elif not state.api.rpartition(".")[2][:1].isupper() or state.moves_inputs:
-            # whoever made it may have put it anywhere
-            element = UNKNOWN
-    elif dataset is not None and isinstance(dataset.value, (Items, Many)):
-        element = element_of(dataset.value)
+    elif dataset is not None:
+        element = _element(frame, dataset.value, site, on_host)
     if collate is None or collate.value == NONE:
         element = _batched(element, origin)
     element = without_cell(element)
@@ -55,6 +48,30 @@ def loader(frame: Frame, site: CallSite) -> Value:
     if dataset is not None:
         state = state.with_attribute("dataset", dataset.value)
     return frame.fresh(site.node, state, "DataLoader")
+
+
+def _element(frame: Frame, dataset: Value, site: CallSite, on_host: Tensor) -> Value:
+    """What a dataset gives out, as far as that is known; `on_host` if it is any dataset."""
+    match dataset:
+        case Object():
+            state = frame.state(dataset)
+            if state.element != UNKNOWN:
+                return state.element
+            if state.model is not None:
+                return _item(frame, dataset, site, on_host)
+            if not state.api.rpartition(".")[2][:1].isupper() or state.moves_inputs:
+                return UNKNOWN  # whoever made it may have put it anywhere
+            return on_host
+        case Items() | Many():
+            return element_of(dataset)
+        case Either(guard, then, otherwise):
+            return join(
+                guard,
+                _element(frame, then, site, on_host),
+                _element(frame, otherwise, site, on_host),
+            )
+        case _:
+            return on_host
 
 
 def _batched(element: Value, origin: Origin) -> Value:

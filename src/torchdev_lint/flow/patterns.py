@@ -11,7 +11,7 @@ from torchdev_lint.flow import (
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
-from torchdev_lint.flow.lattice import UNKNOWN_DEVICE
+from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Cpu
 from torchdev_lint.flow.objects import (
     as_tuple,
     forget_attributes,
@@ -84,6 +84,8 @@ def _assign_attribute(frame: Frame, receiver: cst.BaseExpression, name: str, val
         case Object() if (setter := _setter(frame, holder, name)) is not None:
             _run_setter(frame, setter, receiver, value)
         case _:
+            if _is_given_elsewhere(frame, holder, value):
+                forget_unmoved(frame)
             set_attribute(frame, holder, name, noted(frame, holder, name, value))
 
 
@@ -102,8 +104,23 @@ def _run_setter(frame: Frame, setter: Function, node: cst.BaseExpression, value:
         forget_attributes(frame, setter.receiver)
 
 
+def _is_given_elsewhere(frame: Frame, holder: Value, value: Value) -> bool:
+    """Whether a module is given, from outside, a parameter that is not on the CPU: `linear.weight = nn.Parameter(eye)`."""
+    function = frame.function
+    return (
+        isinstance(value, Tensor)
+        and value.parameter
+        and not isinstance(value.device, Cpu)
+        and isinstance(holder, Object)
+        and (function is None or function.receiver != holder)
+        and frame.state(holder).kind != "instance"
+    )
+
+
 def _unpack(frame: Frame, elements: list[cst.BaseElement], value: Value) -> None:
     value = _unpacked(frame, value)
+    if isinstance(value, Tensor) and not value.batch and _is_converted(frame):
+        value = Many(element_of(value))  # rows, or numbers
     starred = next((i for i, element in enumerate(elements) if isinstance(element, cst.StarredElement)), None)
     parts = [part_of(value, i, None if starred is not None else len(elements)) for i in range(len(elements))]
     if starred is not None:
@@ -123,6 +140,20 @@ def _unpacked(frame: Frame, value: Value) -> Value:
     if not isinstance(value, Object):
         return value
     return as_tuple(frame, value) or value
+
+
+_CONVERSIONS = frozenset(
+    "type type_as float double half bfloat16 long int short bool flatten contiguous".split()
+)
+
+
+def _is_converted(frame: Frame) -> bool:
+    """Whether what is assigned is the result of a method that only one tensor has, not several: `box.type(torch.IntTensor)`."""
+    match frame.assigning:
+        case cst.Assign(value=cst.Call(func=cst.Attribute(attr=cst.Name(value=method)))):
+            return method in _CONVERSIONS
+        case _:
+            return False
 
 
 def part_of(value: Value, index: int, count: int | None) -> Value:

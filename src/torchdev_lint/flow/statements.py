@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import libcst as cst
 
@@ -23,6 +23,7 @@ from torchdev_lint.flow.conditions import (
     Atom,
     Constant,
     Formula,
+    Key,
     conjunction,
     known,
     negate,
@@ -47,7 +48,10 @@ from torchdev_lint.flow.values import (
     Items,
     Literal,
     Many,
+    Object,
+    State,
     Tensor,
+    Value,
 )
 from torchdev_lint.torch_api.operators import SCALAR, SHARED
 
@@ -221,10 +225,38 @@ def visit_For(frame: Frame, node: cst.For) -> None:
     again = 2 if frame.analysis.budget > 0 else 1
     items = rounds(frame, iterable) if known else [iterate(frame, iterable)] * again
 
+    start = frame.env.heap
+
     def enter(iteration: int) -> None:
+        if iteration and not known:
+            _renew(frame, items[iteration], start)
         assign(frame, node.target, items[iteration])
 
     _loop(frame, node.body.body, enter, node.orelse, rounds=len(items), exact=known)
+
+
+def _renew(frame: Frame, item: Value, start: Mapping[Key, State]) -> None:
+    """Another item of a loop: what was done with the one before has not been done with this one, nor with its parts."""
+    heap = frame.env.heap
+    wholes = {
+        one.key for one in (item.items if isinstance(item, Items) else (item,)) if isinstance(one, Object)
+    }
+    for key in [key for key, state in heap.items() if start.get(key) is not state and _is_part(key, wholes)]:
+        if key in start:
+            heap[key] = start[key]
+        else:
+            del heap[key]
+
+
+def _is_part(key: Key, wholes: set[Key]) -> bool:
+    """Whether a thing is one of some, or a part of one: `batch`, `batch[0]`, `batch.x`."""
+    while isinstance(key, tuple) and key:
+        if key in wholes:
+            return True
+        if key[0] not in ("item", "attr"):
+            return False
+        key = key[1]
+    return False
 
 
 @statement(cst.While)

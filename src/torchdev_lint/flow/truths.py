@@ -40,6 +40,7 @@ from torchdev_lint.flow.values import (
     Truth,
     Unknown,
     Value,
+    alternatives,
 )
 from torchdev_lint.torch_api.devices import AVAILABILITY_NAME, parse
 
@@ -305,6 +306,8 @@ def is_instance(frame: Frame, node: cst.CSTNode, value: Value, classes: Value) -
     ]
     if not paths:
         return opaque(frame, node)
+    if paths == ["numpy.ndarray"] and (together := _arrays_together(frame, node, value)) is not None:
+        return together
     tensor = any(path in ("torch.Tensor", "torch.FloatTensor", "torch.LongTensor") for path in paths)
     match value:
         case DeviceValue(is_object=True):
@@ -327,9 +330,40 @@ def is_instance(frame: Frame, node: cst.CSTNode, value: Value, classes: Value) -
             return Constant(not _MODULES.isdisjoint(paths))
         case Object(key=key, text=text):
             return Atom("opaque", ("isinstance", key, tuple(sorted(paths))), f"isinstance({text}, ...)")
+        case Either(guard, then, otherwise):
+            return disjunction(
+                conjunction(guard, is_instance(frame, node, then, classes)),
+                conjunction(negate(guard), is_instance(frame, node, otherwise, classes)),
+            )
         case _:
             this = ("node", id(node), frame.uid, frame.salt)
             return Atom("opaque", ("isinstance", this, tuple(sorted(paths))), "", node)
+
+
+def _arrays_together(frame: Frame, node: cst.CSTNode, value: Value) -> Formula | None:
+    """The condition that an argument of the function is an array; one for all of them: a caller hands over arrays or tensors, not both.
+
+    None for what is no argument as it was given, or of which it is known what it is.
+    """
+    if (
+        frame.function is None
+        or not isinstance(node, cst.Call)
+        or not isinstance(node.args[0].value, cst.Name)
+    ):
+        return None
+    name = node.args[0].value.value
+    parameters = frame.function.node.params
+    given = (*parameters.posonly_params, *parameters.params, *parameters.kwonly_params)
+    if all(parameter.name.value != name for parameter in given):
+        return None
+    for one in alternatives(value):
+        if not isinstance(one, (Unknown, Object, Tensor)) or (
+            isinstance(one, Object) and frame.state(one).kind != "unknown"
+        ):
+            return None
+    if all(isinstance(one, Tensor) for one in alternatives(value)):
+        return None
+    return Atom("opaque", ("arrays", frame.uid, frame.salt), "the arguments are arrays")
 
 
 _MODULES = frozenset(("torch.nn.Module", "torch.nn.modules.Module", "torch.nn.modules.module.Module"))

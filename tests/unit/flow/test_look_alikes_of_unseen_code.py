@@ -1,0 +1,264 @@
+"""Pairs of look-alikes from repositories that no study had looked at before: what was reported there and is right, beside what is wrong."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from torchdev_lint.config import Config
+from torchdev_lint.engine.findings import findings
+
+HEAD = """\
+import numpy as np
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, Dataset
+"""
+DEVICE = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
+
+PAIRS: dict[str, tuple[str, str]] = {
+    "arguments are arrays together or tensors together": (
+        """
+        def difference(predicted, true):
+            if isinstance(true, np.ndarray):
+                true = torch.from_numpy(true)
+            if isinstance(predicted, np.ndarray):
+                predicted = torch.from_numpy(predicted)
+            return predicted[:, torch.argmax(true, dim=1)]
+        def loss(predict, labels, prepared):
+            true = torch.ones(3, 2, device=device) if prepared else labels
+            return difference(predict(labels), true)
+        """,
+        """
+        def difference(predicted, true):
+            if isinstance(true, np.ndarray):
+                true = torch.from_numpy(true)
+            predicted = torch.from_numpy(predicted)
+            return predicted[:, torch.argmax(true, dim=1)]
+        def loss(predict, labels, prepared):
+            true = torch.ones(3, 2, device=device) if prepared else labels
+            return difference(predict(labels), true)
+        """,
+    ),
+    "what is indexed and its index are there under one condition": (
+        """
+        def picked(scores):
+            if isinstance(scores, np.ndarray):
+                scores = torch.from_numpy(scores)
+            order = torch.argsort(scores, dim=1)
+            rows = []
+            for i in range(3):
+                rows.append(order[i, -1])
+            return scores[:, torch.stack(rows)]
+        """,
+        """
+        def picked(scores: torch.Tensor, table):
+            if isinstance(table, np.ndarray):
+                table = torch.from_numpy(table)
+            order = torch.argsort(scores, dim=1)
+            return table[:, order]
+        """,
+    ),
+    "a test of the type, of what may be one thing or the other": (
+        """
+        def reduced(labels):
+            if isinstance(labels, torch.Tensor):
+                return labels.float()
+            return np.floor(labels)
+        def prepared(labels, given):
+            return reduced(torch.ones(3, device=device) if given else labels)
+        """,
+        """
+        def reduced(labels):
+            return np.floor(labels)
+        def prepared(labels, given):
+            return reduced(torch.ones(3, device=device) if given else labels)
+        """,
+    ),
+    "a function inside of another has no other callers": (
+        """
+        def band(frequency, width):
+            taps = torch.arange(width)
+            def sinc(x):
+                def quotient(x):
+                    return torch.sin(x) / x
+                return torch.cat([quotient(x[:5]), torch.ones(1), quotient(x[6:])])
+            return sinc(3 * taps)
+        """,
+        """
+        def band(frequency, width):
+            taps = frequency.unsqueeze(0)
+            def sinc(x):
+                def quotient(x):
+                    return torch.sin(x) / x
+                return torch.cat([quotient(x[:5]), torch.ones(1), quotient(x[6:])])
+            return sinc(3 * taps)
+        """,
+    ),
+    "a picture, as an array or as a tensor": (
+        """
+        def resized(image, scale):
+            if type(image).__module__ == np.__name__:
+                if image.ndim == 2:
+                    image = image[:, :, None]
+                image = torch.from_numpy(image.transpose(2, 0, 1)).float()
+            channels, height, width = image.size()
+            patch = image[:, :3, :]
+            return patch.index_select(1, torch.arange(patch.size(1) - 1, -1, -1))
+        """,
+        """
+        def resized(image, scale):
+            channels, height, width = image.size()
+            patch = image[:, :3, :]
+            return patch.index_select(1, torch.arange(patch.size(1) - 1, -1, -1))
+        """,
+    ),
+    "the numbers that a converted tensor is unpacked to": (
+        """
+        def clipped(box: torch.Tensor, found):
+            [left, top, right, bottom] = box.type(torch.IntTensor)
+            return [torch.clamp_max(one[2] - left, (right - left).to(device)) for one in found]
+        """,
+        """
+        def clipped(box: torch.Tensor, found):
+            corner = box.type(torch.IntTensor)
+            return [torch.clamp_max(one[2] - corner, torch.ones(2, device=device)) for one in found]
+        """,
+    ),
+    "a loader of one data set or another": (
+        """
+        class Kept(Dataset):
+            def __init__(self, samples):
+                self.samples = samples.to(device)
+            def __getitem__(self, index):
+                return self.samples[index]
+        class Scaled(Kept):
+            def __getitem__(self, index):
+                return self.samples[index] * 2
+        def total(samples, scaled):
+            weight = torch.ones(3, device=device)
+            return [batch * weight for batch in DataLoader(Scaled(samples) if scaled else Kept(samples))]
+        """,
+        """
+        class Kept(Dataset):
+            def __init__(self, samples):
+                self.samples = torch.ones(5, 3)
+            def __getitem__(self, index):
+                return self.samples[index]
+        class Scaled(Kept):
+            def __getitem__(self, index):
+                return self.samples[index] * 2
+        def total(samples, scaled):
+            weight = torch.ones(3, device=device)
+            return [batch * weight for batch in DataLoader(Scaled(samples) if scaled else Kept(samples))]
+        """,
+    ),
+    "the next batch of a loop is not where the one before was brought": (
+        """
+        def evaluated(model, loader):
+            model = model.to(device)
+            for batch in loader:
+                model(batch)
+                batch.to("cpu")
+        """,
+        """
+        def evaluated(model, loader):
+            model = model.to(device)
+            for batch in loader:
+                batch.to("cpu")
+                model(batch)
+        """,
+    ),
+    "a module that is given its only parameter": (
+        """
+        x = torch.rand(1, 4, device=device)
+        layer = nn.Linear(4, 4, bias=False)
+        layer.weight = nn.Parameter(torch.eye(4, device=device))
+        layer(x)
+        """,
+        """
+        x = torch.rand(1, 4, device=device)
+        layer = nn.Linear(4, 4, bias=False)
+        layer.weight = nn.Parameter(torch.eye(4))
+        layer(x)
+        """,
+    ),
+    "an option that names published weights by default": (
+        """
+        import argparse
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--model_path", default="experiments/pretrained_models/SRx4.pth")
+        args = parser.parse_args()
+        model = nn.Linear(2, 2)
+        model.load_state_dict(torch.load(args.model_path)["params"])
+        """,
+        """
+        import argparse
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--model_path", default="experiments/net_latest.pth")
+        args = parser.parse_args()
+        model = nn.Linear(2, 2)
+        model.load_state_dict(torch.load(args.model_path)["params"])
+        """,
+    ),
+    "an engine that only runs on an accelerator": (
+        """
+        def engine(trt_file):
+            from torch2trt import TRTModule
+            model = TRTModule()
+            model.load_state_dict(torch.load(trt_file))
+            return model
+        """,
+        """
+        def engine(trt_file):
+            from mine import TRTModule
+            model = TRTModule()
+            model.load_state_dict(torch.load(trt_file))
+            return model
+        """,
+    ),
+    "numbers are loaded, on no device": (
+        """
+        class Scheduler:
+            def load(self, path, end_of_epoch=False, device=None):
+                data = torch.load(path)
+                self.steps = data["steps"]
+        """,
+        """
+        class Scheduler:
+            def load(self, path, end_of_epoch=False, device=None):
+                state = torch.load(path)
+                self.optimizer.load_state_dict(state["optimizer"])
+        """,
+    ),
+}
+
+
+def _codes(program: str) -> list[str]:
+    return [finding.code for finding in findings(program, "program.py", Config())]
+
+
+@pytest.mark.parametrize(("right", "_wrong"), PAIRS.values(), ids=PAIRS)
+def test_right(right: str, _wrong: str) -> None:
+    assert _codes(HEAD + DEVICE + textwrap.dedent(right)) == []
+
+
+@pytest.mark.parametrize(("_right", "wrong"), PAIRS.values(), ids=PAIRS)
+def test_wrong(_right: str, wrong: str) -> None:
+    assert _codes(HEAD + DEVICE + textwrap.dedent(wrong)) != []
+
+
+@pytest.mark.parametrize(("moved", "found"), [("", []), ("net.to(device)", ["TDV009"])])
+def test_what_a_program_that_stays_on_the_host_saves(moved: str, found: list[str]) -> None:
+    """It was on the CPU when it was saved, whoever loads it."""
+    program = f"""
+        import os
+        net = nn.Linear(2, 2)
+        {moved}
+        def restore():
+            net.load_state_dict(torch.load("models/net.pt"))
+        def keep():
+            torch.save(net.state_dict(), "models/net.pt")
+        """
+    assert _codes(HEAD + (DEVICE if moved else "") + textwrap.dedent(program)) == found
