@@ -7,6 +7,7 @@ whatever else programs keep in `.pt` files are silent, and so is what the same f
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -47,7 +48,7 @@ def note(frame: Frame, path: str, site: CallSite) -> None:
         _in_a_test(frame)
         or _is_sharded(frame)
         or _is_on_accelerator(frame)
-        or literals.needs_accelerator(frame.analysis, None if frame.function is None else frame.function.node)
+        or literals.needs_accelerator(frame)
         or _stays_on_host(frame)
         or use.saved_here
         or not is_weights
@@ -126,13 +127,10 @@ def _is_on_accelerator(frame: Frame) -> bool:
 
 def _stays_on_host(frame: Frame) -> bool:
     """Whether the file saves what it loads, or its like, and never speaks of devices: it was on the CPU when it was saved."""
-    analysis = frame.analysis
-    if analysis.speaks_of_devices:
-        return False
-    known = analysis.notes.get("saves on the host")
-    if known is None:
-        known = analysis.notes["saves on the host"] = "torch.save(" in analysis.written
-    return bool(known)
+    return not frame.analysis.speaks_of_devices and frame.analysis.says(_SAVING)
+
+
+_SAVING = re.compile(r"\btorch\.save\(")
 
 
 # -- what the program does with what it loads
@@ -210,25 +208,25 @@ def _is_published_by_default(frame: Frame, path: cst.BaseExpression) -> bool:
             pass
         case _:
             return False
-    key = ("published by default", option)
-    known = frame.analysis.notes.get(key)
-    if known is None:
-        known = frame.analysis.notes[key] = any(
-            isinstance(node, cst.Call)
-            and _name_of(node) == "add_argument"
-            and any(_literal_text(one.value).lstrip("-").replace("-", "_") == option for one in node.args)
-            and any(
-                one.keyword is not None
-                and one.keyword.value == "default"
-                and (
-                    api.OF_OTHERS.search(_literal_text(one.value))
-                    or api.PUBLISHED_NAME.search(_literal_text(one.value))
-                )
-                for one in node.args
+    return frame.analysis.learn(_defaults_to_published, frame.analysis, option)
+
+
+def _defaults_to_published(analysis: Analysis, option: str) -> bool:
+    return any(
+        isinstance(node, cst.Call)
+        and _name_of(node) == "add_argument"
+        and any(_literal_text(one.value).lstrip("-").replace("-", "_") == option for one in node.args)
+        and any(
+            one.keyword is not None
+            and one.keyword.value == "default"
+            and (
+                api.OF_OTHERS.search(_literal_text(one.value)) is not None
+                or api.PUBLISHED_NAME.search(_literal_text(one.value)) is not None
             )
-            for node in walk(frame.analysis.module)
+            for one in node.args
         )
-    return bool(known)
+        for node in walk(analysis.module)
+    )
 
 
 def _literal_text(node: cst.BaseExpression) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
@@ -15,9 +16,9 @@ from torchdev_lint.flow.events import DeviceLiteral
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import Accelerator, Choice, Symbol
 from torchdev_lint.flow.operands import dotted
-from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import (
     UNKNOWN,
+    Api,
     DeviceType,
     DeviceValue,
     Items,
@@ -29,6 +30,9 @@ from torchdev_lint.flow.values import (
 )
 from torchdev_lint.torch_api import devices as api
 from torchdev_lint.torch_api.libraries import ACCELERATOR_ONLY
+
+if TYPE_CHECKING:
+    from torchdev_lint.flow.classes import ClassModel
 
 _FLAG = re.compile(r"(?i)cuda|gpu|device|accelerator")
 _GUARD_DECORATOR = re.compile(r"(?i)cuda|gpu|accelerator|skip_?if|skip_?unless|require")
@@ -184,7 +188,7 @@ def visible_devices(frame: Frame) -> int | None:
 
 def is_guarded(frame: Frame, kind: str, index: int) -> bool:
     """Whether a machine without this very device never gets here (or gets an exception that is handled)."""
-    if frame.analysis.skipped or (index == 0 and frame.analysis.learn(_needs_accelerator, frame.analysis)):
+    if frame.analysis.skipped or (index == 0 and needs_accelerator(frame)):
         return True
     current: Frame | None = frame
     while current is not None:
@@ -195,16 +199,22 @@ def is_guarded(frame: Frame, kind: str, index: int) -> bool:
             owner = () if function.owner is None else function.owner.decorators
             if any(_GUARD_DECORATOR.search(decorator) for decorator in (*function.decorators, *owner)):
                 return True
+            if index == 0 and frame.analysis.learn(_counts_devices, frame.analysis, function.owner):
+                return True
         current = current.caller
     return guards(frame.env.path, kind, index)
 
 
-def needs_accelerator(analysis: Analysis, scope: cst.CSTNode | None = None) -> bool:
-    """Whether a machine without an accelerator never gets to the end of the file, or of a function in it (`scope`)."""
-    if _needs_accelerator(analysis):
-        return True
-    return scope is not None and any(
-        ACCELERATOR_ONLY.match(name) for statement in walk(scope) for name in _modules_imported(statement)
+def _counts_devices(analysis: Analysis, owner: ClassModel | None) -> bool:
+    """Whether a class asks how many accelerators there are: it divides its work among them, and there is a first one."""
+    return owner is not None and "cuda.device_count()" in analysis.text(owner.node)
+
+
+def needs_accelerator(frame: Frame) -> bool:
+    """Whether a machine without an accelerator does not come so far: the file, or the way to here, has imported what only runs on one."""
+    return frame.analysis.learn(_needs_accelerator, frame.analysis) or any(
+        isinstance(value, Api) and ACCELERATOR_ONLY.match(value.path) is not None
+        for value in frame.env.names.values()
     )
 
 
@@ -229,7 +239,7 @@ _WAITS = re.compile(r"torch\.cuda\.synchronize\(\)")
 _BENCHMARK = re.compile(r"(?i)[/\\]bench\w*[/\\][^/\\]+$|[/\\]bench\w*\.py$")
 
 
-def _modules_imported(statement: cst.CSTNode) -> Iterator[str]:
+def _modules_imported(statement: cst.BaseSmallStatement) -> Iterator[str]:
     match statement:
         case cst.Import(names=names):
             yield from (alias.evaluated_name for alias in names)

@@ -126,7 +126,7 @@ def _beside(
     """The parameter for which the tensor was made: that its size is taken from, or that it is filled with."""
     filled = frame.analysis.notes.get(("filled", id(origin.node)))
     if filled is not None:
-        if not _goes_on(frame, node.name.value):
+        if not frame.analysis.learn(_goes_on, frame, node.name.value):
             return None  # copying to the CPU works, and what becomes of it is not in the file: results may be collected there
         for name, device in given.items():
             if same_device(filled, device):
@@ -140,16 +140,12 @@ def _beside(
 
 def _goes_on(frame: Frame, name: str) -> bool:
     """Whether a caller in the file computes with what the function returns: hands it to another function, or uses it in an expression."""
-    key = ("results used", name)
-    known = frame.analysis.notes.get(key)
-    if known is None:
-        held = set(_holders(frame.analysis.module, name))
-        known = frame.analysis.notes[key] = any(
-            dotted(operand) in held or _is_call_of(operand, name)
-            for node in walk(frame.analysis.module)
-            for operand in _operands(node)
-        )
-    return bool(known)
+    held = set(_holders(frame.analysis.module, name))
+    return any(
+        dotted(operand) in held or _is_call_of(operand, name)
+        for node in walk(frame.analysis.module)
+        for operand in _operands(node)
+    )
 
 
 def _operands(node: cst.CSTNode) -> tuple[cst.BaseExpression, ...]:

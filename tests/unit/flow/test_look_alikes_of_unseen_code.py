@@ -218,6 +218,37 @@ PAIRS: dict[str, tuple[str, str]] = {
             return model
         """,
     ),
+    "the first device, where an engine was imported": (
+        """
+        def binding(engine, size, place):
+            if engine:
+                import tensorrt as trt
+                place = torch.device("cuda:0")
+            return torch.zeros(size, device=place)
+        """,
+        """
+        def binding(engine, size, place):
+            if engine:
+                place = torch.device("cuda:0")
+            return torch.zeros(size, device=place)
+        """,
+    ),
+    "the first of the devices that a class has counted": (
+        """
+        class Pipeline:
+            def __init__(self):
+                self.devices = [f"cuda:{i}" for i in range(torch.cuda.device_count())]
+            def placed(self, parameter):
+                return parameter.to("cuda:0")
+        """,
+        """
+        class Pipeline:
+            def __init__(self):
+                self.devices = []
+            def placed(self, parameter):
+                return parameter.to("cuda:0")
+        """,
+    ),
     "numbers are loaded, on no device": (
         """
         class Scheduler:
