@@ -347,9 +347,19 @@ def check_typename(frame: Frame, receiver: Value, site: CallSite) -> None:
 
 
 def _is_moved_again(frame: Frame, node: cst.BaseExpression) -> bool:
+    """Whether the result is moved on the spot, or under the name that it gets: `kernel = kernel.to(x.device)`."""
     root: cst.CSTNode = frame.analysis.module if frame.function is None else frame.function.node
+    named = {
+        part.targets[0].target.value
+        for part in walk(root)
+        if isinstance(part, cst.Assign)
+        and isinstance(part.targets[0].target, cst.Name)
+        and any(inner is node for inner in walk(part.value))
+    }
     return any(
-        isinstance(part, cst.Attribute) and part.value is node and part.attr.value in ("to", "cuda")
+        isinstance(part, cst.Attribute)
+        and part.attr.value in ("to", "cuda")
+        and (part.value is node or (isinstance(part.value, cst.Name) and part.value.value in named))
         for part in walk(root)
     )
 

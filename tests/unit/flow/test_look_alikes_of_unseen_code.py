@@ -249,6 +249,19 @@ PAIRS: dict[str, tuple[str, str]] = {
                 return parameter.to("cuda:0")
         """,
     ),
+    "a type without an index, and then the device": (
+        """
+        def smoothed(x: torch.Tensor):
+            kernel = torch.ones(1, 1, 3).type(x.type()) / 3
+            kernel = kernel.to(x.device)
+            return nn.functional.conv1d(x, kernel)
+        """,
+        """
+        def smoothed(x: torch.Tensor):
+            kernel = torch.ones(1, 1, 3).type(x.type()) / 3
+            return nn.functional.conv1d(x, kernel)
+        """,
+    ),
     "numbers are loaded, on no device": (
         """
         class Scheduler:
