@@ -1,4 +1,4 @@
-"""Modules that never leave the class which built them: what no method moves, nobody does."""
+"""What cannot move a module: the methods of a class that keeps it to itself, a function that only computes."""
 
 from __future__ import annotations
 
@@ -53,6 +53,32 @@ def is_confined(owner: cst.ClassDef, module: cst.Module, name: str) -> bool:
             case _:
                 pass
     return not _hands_itself_on(owner)
+
+
+def only_computes(function: cst.FunctionDef | cst.Lambda) -> bool:
+    """Whether a function calls nothing but arithmetic (`lambda step: min(1.0, step / 500)`), so that handing it on moves no module."""
+    for node in walk(function.body):
+        match node:
+            case cst.Call(func=cst.Name(value=name)) if name in _ARITHMETIC:
+                pass
+            case cst.Call(func=cst.Attribute(value=cst.Name(value="math" | "np" | "numpy"))):
+                pass
+            case cst.Call(func=cst.Attribute(value=cst.Name(value="torch"), attr=cst.Name(value=name))) if (
+                not name.startswith("set_")
+            ):
+                pass
+            case cst.Call() | cst.Decorator():
+                return False
+            case cst.Attribute(attr=cst.Name(value="data")):
+                return False
+            case _:
+                pass
+    return True
+
+
+_ARITHMETIC = frozenset(
+    "abs bool divmod float int len max min pow range round sorted str sum tuple zip".split()
+)
 
 
 def built_once(methods: Iterable[cst.FunctionDef], name: str) -> tuple[cst.FunctionDef, cst.Call] | None:

@@ -1,4 +1,4 @@
-"""Decorators that the file defines: the function that is called is the one they return."""
+"""Decorators that the file defines: the function that is called is the one they return; a class is entered in a registry."""
 
 from __future__ import annotations
 
@@ -38,3 +38,13 @@ def decorated(frame: Frame, node: cst.FunctionDef, function: Function) -> Value:
         if not (isinstance(result, (Function, Class, Partial)) or callable_object):
             return function
     return result
+
+
+def run_on_class(frame: Frame, node: cst.ClassDef, made: Class) -> None:
+    """The effects of a class's decorators, such as entering it in a registry; the class stays the class whatever they return."""
+    for decorator in reversed(node.decorators):
+        with frame.quietly():
+            value = frame.evaluate(decorator.decorator)
+        if isinstance(value, (Function, Partial)):
+            site = CallSite(decorator.decorator, (Argument(made, cst.Arg(cst.Name("_"))),))
+            call_value(frame, value, site)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from torchdev_lint.flow.callsites import Argument, CallSite
@@ -13,6 +15,7 @@ from torchdev_lint.flow.lattice import (
     Cpu,
     Origin,
 )
+from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import (
     NONE,
     UNKNOWN,
@@ -24,11 +27,14 @@ from torchdev_lint.flow.values import (
     Object,
     State,
     Tensor,
+    Unknown,
     Value,
     element_of,
     join,
     without_cell,
 )
+from torchdev_lint.torch_api.devices import DEVICE_NAME
+from torchdev_lint.torch_api.modules import IN_PLACE_MOVES
 
 
 def loader(frame: Frame, site: CallSite) -> Value:
@@ -42,6 +48,8 @@ def loader(frame: Frame, site: CallSite) -> Value:
     elif dataset is not None:
         element = _element(frame, dataset.value, site, on_host)
     if collate is None or collate.value == NONE:
+        if dataset is not None and isinstance(dataset.value, Object) and _stays_on_host(frame, dataset.value):
+            element = _read_as_numbers(frame, dataset.value, element, replace(on_host, guess=True))
         element = _batched(element, origin)
     element = without_cell(element)
     state = State("loader", UNKNOWN_DEVICE, "torch.utils.data.DataLoader", element=element)
@@ -77,7 +85,7 @@ def _element(frame: Frame, dataset: Value, site: CallSite, on_host: Tensor) -> V
 def _batched(element: Value, origin: Origin) -> Value:
     match element:
         case Tensor(device=Cpu()):
-            return Tensor(Cpu(origin), batch=element.batch, mapping=element.mapping)
+            return Tensor(Cpu(origin), batch=element.batch, mapping=element.mapping, guess=element.guess)
         case Tensor():
             return replace(element, scalar=False)
         case Items(items):
@@ -89,6 +97,67 @@ def _batched(element: Value, origin: Origin) -> Value:
             return Tensor(Cpu(origin))
         case _:
             return element
+
+
+_TEXT = re.compile(
+    r"(?i)text|caption|sentence|prompt|path|name|file|url|word|title|question|answer|\bstr|string|token|meta|info"
+)
+"""Words in what stands for an item that is no number."""
+
+
+def _stays_on_host(frame: Frame, dataset: Object) -> bool:
+    """Whether nothing in a dataset's class speaks of devices, and nothing that it holds came from an unknown caller.
+
+    What it gives out is then made of numbers and arrays (`default_collate` makes CPU tensors of them), or of tensors on the CPU.
+    """
+    state = frame.state(dataset)
+    if state.model is None or any(_is_handed_in(held) for held in state.attributes.values()):
+        return False
+    for model in state.model.lineage():
+        for node in walk(model.node.body):
+            match node:
+                case cst.Name(value=word) if DEVICE_NAME.search(word) or word in IN_PLACE_MOVES:
+                    return False
+                case _:
+                    pass
+    return True
+
+
+def _is_handed_in(held: Value) -> bool:
+    if not isinstance(held, Object):
+        return False
+    key: object = held.key
+    while isinstance(key, tuple) and len(key) > 1 and key[0] in ("attr", "item"):
+        key = key[1]
+    return isinstance(key, tuple) and bool(key) and key[0] == "parameter"
+
+
+def _read_as_numbers(frame: Frame, dataset: Object, element: Value, number: Tensor) -> Value:
+    """What an item is made of, with `number` for each part of which nothing is known and whose name does not speak of text."""
+    model = frame.state(dataset).model
+    getter = None if model is None else model.find("__getitem__")
+    returned = [] if getter is None else [n.value for n in walk(getter.body) if isinstance(n, cst.Return)]
+
+    def read(value: Value, name: str, node: cst.CSTNode | None) -> Value:
+        match value, node:
+            case Items(items), cst.Tuple(elements=elements) if len(items) == len(elements):
+                pairs = zip(items, elements, strict=True)
+                return replace(value, items=tuple(read(item, name, one.value) for item, one in pairs))
+            case Entries(entries=entries), _:
+                nodes: list[cst.CSTNode | None] = [None] * len(entries)
+                if isinstance(node, cst.Dict) and len(node.elements) == len(entries):
+                    nodes = [one.value for one in node.elements]
+                pairs_of_entries = zip(entries, nodes, strict=True)
+                held = tuple((key, read(item, str(key), one)) for (key, item), one in pairs_of_entries)
+                return replace(value, entries=held)
+            case ((Unknown() | Object()), _) if not _TEXT.search(name) and (node is not None or name):
+                written = walk(node) if node is not None else ()
+                words = [one.value for one in written if isinstance(one, (cst.Name, cst.SimpleString))]
+                return value if any(_TEXT.search(word) for word in words) else number
+            case _:
+                return value
+
+    return read(element, "", returned[0] if len(returned) == 1 else None)
 
 
 def _item(frame: Frame, dataset: Object, site: CallSite, on_host: Tensor) -> Value:

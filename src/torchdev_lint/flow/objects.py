@@ -9,6 +9,7 @@ import libcst as cst
 
 from torchdev_lint.flow import library_facts
 from torchdev_lint.flow.conditions import Atom
+from torchdev_lint.flow.confinement import only_computes
 from torchdev_lint.flow.device_values import as_device
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
@@ -76,7 +77,9 @@ def get_attribute(frame: Frame, receiver: Value, name: str, node: cst.CSTNode) -
                 return (
                     replace(function, receiver=receiver) if "classmethod" in function.decorators else function
                 )
-            return model.class_attribute(name)
+            return Literal(model.name) if name == "__name__" else model.class_attribute(name)
+        case Function() if name == "__name__":
+            return Literal(receiver.name)
         case Super(receiver=instance, owner=owner) if owner is not None:
             for base in owner.bases_in_file():
                 found = base.find(name)
@@ -419,6 +422,8 @@ def escape(frame: Frame, value: Value, depth: int = 3) -> None:
             escape(frame, otherwise, depth - 1)
         case Method(receiver=receiver):
             escape(frame, receiver, depth)
+        case Function(node=node) if only_computes(node):
+            pass
         case Function() | Partial():
             forget_unmoved(frame)
         case _:

@@ -29,7 +29,7 @@ from torchdev_lint.flow.conditions import (
     negate,
     truth,
 )
-from torchdev_lint.flow.decorators import decorated
+from torchdev_lint.flow.decorators import decorated, run_on_class
 from torchdev_lint.flow.device_values import as_device
 from torchdev_lint.flow.environment import Environment, merge, merge_all
 from torchdev_lint.flow.frame import Frame, Loop, statement
@@ -445,6 +445,7 @@ def visit_ClassDef(frame: Frame, node: cst.ClassDef) -> None:
     frame.bind(node.name.value, Class(model))
     for name, method in model.methods.items():
         frame.analysis.meet(model.function(method, name, None))
+    run_on_class(frame, node, Class(model))
 
 
 @statement(cst.Import)

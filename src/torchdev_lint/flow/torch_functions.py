@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torchdev_lint.flow import (
     checkpoints,
+    copies,
     current_device,
     device_values,
     distributions,
@@ -47,7 +48,6 @@ from torchdev_lint.flow.values import (
     DeviceValue,
     Literal,
     Many,
-    Object,
     Partial,
     Tensor,
     Truth,
@@ -116,7 +116,7 @@ def call_api(frame: Frame, path: str, site: CallSite) -> Value:
     if path in module_api.TRANSPARENT_WRAPPERS and site.positional():
         return site.positional()[0].value
     if path in module_api.COPIES and site.positional():
-        return _copy(frame, site)
+        return copies.copy(frame, site)
     if {path, name} & frame.analysis.options.tensor_constructors:
         return Tensor(Cpu(Origin(site.node, "made")))
     if {path, name} & frame.analysis.options.device_sources:
@@ -163,30 +163,6 @@ def _is_device_argument(argument: Argument) -> bool:
         return True
     text = dotted(argument.node.value)
     return text is not None and bool(devices.DEVICE_NAME.search(text.rpartition(".")[2]))
-
-
-def _copy(frame: Frame, site: CallSite) -> Value:
-    value = site.positional()[0].value
-    if not isinstance(value, Object):
-        return value
-    return _deep_copy(frame, site, value, {})
-
-
-def _deep_copy(frame: Frame, site: CallSite, thing: Object, copies: dict[Object, Object]) -> Object:
-    """A copy of an object with copies of the modules in it: moving one leaves the other."""
-    if thing in copies:
-        return copies[thing]
-    copy = Object(("copy", id(site.node), frame.uid, frame.round, thing.key), thing.text)
-    copies[thing] = copy
-    state = frame.state(thing)
-    attributes = {
-        name: _deep_copy(frame, site, held, copies)
-        if isinstance(held, Object) and frame.env.knows(held)
-        else held
-        for name, held in state.attributes.items()
-    }
-    frame.set_state(copy, replace(state, attributes=attributes))
-    return copy
 
 
 def _torch(frame: Frame, path: str, site: CallSite) -> Value | None:
@@ -246,6 +222,10 @@ def _torch(frame: Frame, path: str, site: CallSite) -> Value | None:
     if path == "torch.jit.trace" and len(site.positional()) > 1:
         model_calls.check_handed_together(frame, site, site.callee)
         return site.positional()[0].value
+    if path in copies.FUNCTIONAL_CALLS:
+        from torchdev_lint.flow.calls import call_value
+
+        return copies.call_with_parameters(frame, site, call_value)
     if path == "torch.onnx.export":
         model_calls.check_handed_together(frame, site, site.callee)
         return UNKNOWN

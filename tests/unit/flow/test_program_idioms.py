@@ -19,7 +19,80 @@ device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 there, here = torch.rand(4, 3, device=device), torch.rand(4, 3).cpu()
 """
 
+REGISTRY = """\
+class Registry:
+    def __init__(self):
+        self.made = {}
+    def register(self, name=None):
+        def enter(cls):
+            self.made[name or cls.__name__] = cls
+            return cls
+        return enter
+    def build(self, config):
+        given = dict(config)
+        return self.made[given.pop("type")](**given)
+MODELS, MAKERS = Registry(), {}
+def maker(name):
+    def enter(function):
+        MAKERS[name] = function
+        return function
+    return enter
+@MODELS.register()
+class Small(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.layer = nn.Linear(n, n)
+    def forward(self, x):
+        return self.layer(x)
+@maker("large")
+class Large(Small):
+    pass
+small = MODELS.build(dict(type="Small", n=3)).to(device)
+large = MAKERS["large"](3)%s
+small(there), large(there)
+"""
+
+FUNCTIONAL = """\
+from torch.func import functional_call
+net = nn.Linear(3, 2).to(device)
+fast = dict(net.named_parameters())
+grads = torch.autograd.grad(functional_call(net, fast, (there,)).sum(), list(fast.values()))
+fast = {name: p - 0.1 * g for (name, p), g in zip(fast.items(), grads)}
+left = nn.Linear(3, 2)
+moved = {name: p.detach().to(device) for name, p in left.named_parameters()}
+functional_call(left, moved, (%s,)), functional_call(net, fast, there), left(here)
+"""
+
+HANDED_ON = """\
+import copy
+class Average(nn.Module):
+    def __init__(self, model):
+        super().__init__()
+        self.module = copy.deepcopy(model)
+average = Average(nn.Linear(3, 2).to(device))
+schedule = Schedule(lambda step: min(1.0, (step + 1) / 500))
+average.module(%s)
+"""
+
+NUMBERS = """\
+import numpy as np
+from torch.utils.data import DataLoader, Dataset
+class Rows(Dataset):
+    def __init__(self):
+        self.rows, self.names = np.random.rand(9, 3).astype("float32"), open("names").read().split()
+    def __getitem__(self, index):
+        return self.rows[index], {"label": int(self.rows[index].sum()), "name": self.names[index]}, index
+net = nn.Linear(3, 2).to(device)
+for x, more, index in DataLoader(Rows(), 4):
+    loss = nn.functional.cross_entropy(net(x.to(device)), more["label"]%s)
+    net(more["name"]), there[index]
+"""
+
 PAIRS: dict[str, tuple[str, str]] = {
+    "a registry that decorators fill": (REGISTRY % ".to(device)", REGISTRY % ""),
+    "parameters handed to a functional call": (FUNCTIONAL % "there", FUNCTIONAL % "here"),
+    "a function that only computes, handed on": (HANDED_ON % "there", HANDED_ON % "here"),
+    "a dataset of arrays and numbers": (NUMBERS % ".to(device)", NUMBERS % ""),
     "sum of tensors": (
         "x = sum([there, there]) + there; y = sum([here.norm(), there.norm()]); z = sum([1.0, here]) + here",
         "x = sum([there, here])",
