@@ -7,7 +7,8 @@ from collections.abc import Iterable
 import libcst as cst
 
 from torchdev_lint.flow.trees import walk
-from torchdev_lint.torch_api.modules import MODEL_METHODS
+from torchdev_lint.torch_api.modules import IN_PLACE_MOVES, MODEL_METHODS
+from torchdev_lint.torch_api.tensor_surface import TENSOR_NAMES
 
 _HARMLESS = frozenset(
     "parameters named_parameters state_dict load_state_dict train eval zero_grad forward training".split()
@@ -56,20 +57,23 @@ def is_confined(owner: cst.ClassDef, module: cst.Module, name: str) -> bool:
 
 
 def only_computes(function: cst.FunctionDef | cst.Lambda) -> bool:
-    """Whether a function calls nothing but arithmetic (`lambda step: min(1.0, step / 500)`), so that handing it on moves no module."""
+    """Whether a function calls nothing but arithmetic and PyTorch's operations, so that handing it on moves no module.
+
+    `lambda step: min(1.0, step / 500)` for a scheduler, `nn.init.normal_(m.weight)` for `Module.apply`.
+    """
     for node in walk(function.body):
         match node:
-            case cst.Call(func=cst.Name(value=name)) if name in _ARITHMETIC:
-                pass
-            case cst.Call(func=cst.Attribute(value=cst.Name(value="math" | "np" | "numpy"))):
-                pass
-            case cst.Call(func=cst.Attribute(value=cst.Name(value="torch"), attr=cst.Name(value=name))) if (
-                not name.startswith("set_")
-            ):
-                pass
-            case cst.Call() | cst.Decorator():
-                return False
-            case cst.Attribute(attr=cst.Name(value="data")):
+            case cst.Call(func=cst.Name(value=name)):
+                if name not in _ARITHMETIC and not name.endswith("_"):
+                    return False
+            case cst.Call(func=cst.Attribute(value=whole, attr=cst.Name(value=name))):
+                while isinstance(whole, cst.Attribute):
+                    whole = whole.value
+                library = isinstance(whole, cst.Name) and whole.value in _LIBRARIES
+                known = library or name in TENSOR_NAMES or name in _OF_TEXT
+                if not known or name in IN_PLACE_MOVES or name.startswith("set_"):
+                    return False
+            case cst.Call() | cst.AssignTarget(target=cst.Attribute(attr=cst.Name(value="data"))):
                 return False
             case _:
                 pass
@@ -77,8 +81,10 @@ def only_computes(function: cst.FunctionDef | cst.Lambda) -> bool:
 
 
 _ARITHMETIC = frozenset(
-    "abs bool divmod float int len max min pow range round sorted str sum tuple zip".split()
+    "abs bool divmod float getattr hasattr int isinstance len list max min pow print range round sorted str sum tuple type zip".split()
 )
+_LIBRARIES = frozenset("F init math nn np numpy torch".split())
+_OF_TEXT = frozenset("endswith find format lower startswith".split())
 
 
 def built_once(methods: Iterable[cst.FunctionDef], name: str) -> tuple[cst.FunctionDef, cst.Call] | None:

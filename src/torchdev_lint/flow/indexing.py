@@ -31,7 +31,7 @@ def index(frame: Frame, node: cst.CSTNode, tensor: Tensor, keys: list[Value]) ->
                 if conflicts.check_index(frame, node, table, operand):
                     return Tensor(key.device, scalar=None)
     keeps = isinstance(node, cst.Subscript) and any(
-        _keeps_a_dimension(element.slice) for element in node.slice
+        _keeps_a_dimension(element.slice) or _is_list(frame, element.slice) for element in node.slice
     )
     # a key takes away one dimension, but for masks of several, which leave one, and for tuples
     single = len(keys) > 1 or (isinstance(node, cst.Subscript) and _is_single_key(frame, node.slice[0], keys))
@@ -53,6 +53,55 @@ def _is_single_key(frame: Frame, part: cst.SubscriptElement, keys: list[Value]) 
     match part.slice.value:
         case cst.Name(value=name) | cst.BinaryOperation(left=cst.Name(value=name), right=cst.Integer()):
             return name in _counters(frame)
+        case _:
+            return False
+
+
+def _is_list(frame: Frame, part: cst.BaseSlice) -> bool:
+    """Whether a key is a name for a list or array of indices, by all that the function assigns to it."""
+    return (
+        isinstance(part, cst.Index) and isinstance(part.value, cst.Name) and part.value.value in _lists(frame)
+    )
+
+
+def _lists(frame: Frame) -> frozenset[str]:
+    scope: cst.CSTNode = frame.analysis.module if frame.function is None else frame.function.node
+    key = ("lists of indices", id(scope))
+    if key not in frame.analysis.notes:
+        lists: set[str] = set()
+        others: set[str] = set()
+        for part in walk(scope):
+            match part:
+                case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=value):
+                    (lists if _makes_list(value) else others).add(name)
+                case (
+                    cst.AssignTarget(target=target)
+                    | cst.AnnAssign(target=target)
+                    | cst.NamedExpr(target=target)
+                    | cst.For(target=target)
+                    | cst.CompFor(target=target)
+                ) if not isinstance(target, cst.Name) or not isinstance(part, cst.AssignTarget):
+                    others |= {one.value for one in walk(target) if isinstance(one, cst.Name)}
+                case cst.AsName(name=cst.Name(value=name)) | cst.Param(name=cst.Name(value=name)):
+                    others.add(name)
+                case _:
+                    pass
+        frame.analysis.notes[key] = frozenset(lists - others)
+    found: frozenset[str] = frame.analysis.notes[key]
+    return found
+
+
+def _makes_list(value: cst.BaseExpression) -> bool:
+    """Whether an expression gives a list, an array of at least one dimension, or a part of one."""
+    match value:
+        case cst.List() | cst.ListComp():
+            return True
+        case cst.Subscript(slice=[cst.SubscriptElement(slice=cst.Slice())]):
+            return True
+        case cst.Call(func=cst.Attribute(attr=cst.Name(value="choice" | "sample" | "choices")), args=args):
+            return len(args) > 1
+        case cst.Call(func=cst.Attribute(attr=cst.Name(value=name))):
+            return name in ("permutation", "arange", "flatnonzero")
         case _:
             return False
 

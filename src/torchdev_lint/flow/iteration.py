@@ -28,7 +28,7 @@ from torchdev_lint.flow.values import (
 )
 from torchdev_lint.torch_api.modules import CONTAINERS
 
-MAX_UNROLLED = 6
+MAX_UNROLLED = 8
 """Loops over containers of at most this many known items are run item by item."""
 
 

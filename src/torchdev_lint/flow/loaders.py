@@ -95,6 +95,8 @@ def _batched(element: Value, origin: Origin) -> Value:
             return Entries(held, _batched(element.default, origin), element.open)
         case Literal(value=int() | float()):
             return Tensor(Cpu(origin))
+        case Either(guard, then, otherwise):
+            return Either(guard, _batched(then, origin), _batched(otherwise, origin))
         case _:
             return element
 

@@ -16,6 +16,7 @@ from torchdev_lint.flow import (
     transfers,
 )
 from torchdev_lint.flow.callsites import Argument, CallSite, name_given
+from torchdev_lint.flow.confinement import only_computes
 from torchdev_lint.flow.cures import Callee
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
@@ -29,6 +30,7 @@ from torchdev_lint.flow.values import (
     UNKNOWN,
     AnyOf,
     Entries,
+    Function,
     Items,
     Literal,
     Many,
@@ -236,7 +238,9 @@ def call_module_method(frame: Frame, thing: Object, name: str, site: CallSite) -
         case "items" | "values" | "keys" if state.api == "torch.nn.ModuleDict":
             return module_containers.items(frame, thing, name)
         case "apply" | "_apply":
-            forget_device(frame, thing, even_moved=False)
+            given = site.get(0, "fn")
+            if given is None or not isinstance(given.value, Function) or not only_computes(given.value.node):
+                forget_device(frame, thing, even_moved=False)
             return thing
         case "load_state_dict":
             if site.keyword("assign") is not None:

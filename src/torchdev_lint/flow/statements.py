@@ -38,6 +38,7 @@ from torchdev_lint.flow.iteration import counts_only, indexes_with, is_exact, it
 from torchdev_lint.flow.lattice import Accelerator
 from torchdev_lint.flow.matching import matches
 from torchdev_lint.flow.patterns import assign, change
+from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import (
     NONE,
     UNKNOWN,
@@ -262,15 +263,19 @@ def _is_part(key: Key, wholes: set[Key]) -> bool:
 @statement(cst.While)
 def visit_While(frame: Frame, node: cst.While) -> None:
     test = truths.condition(frame, node.test)
+    # what holds at first (`while step < 500`) will not hold for ever, unless nothing in it can change
+    endless = test == TRUE and not any(
+        isinstance(part, cst.Name) and part.value != "True" for part in walk(node.test)
+    )
 
     def enter(iteration: int) -> None:
-        if test != TRUE:
+        if not endless:
             frame.env.assume(truths.condition(frame, node.test))
 
     if test == FALSE:
         return
     again = 2 if frame.analysis.budget > 0 else 1
-    _loop(frame, node.body.body, enter, node.orelse, rounds=again, endless=test == TRUE)
+    _loop(frame, node.body.body, enter, node.orelse, rounds=again, endless=endless)
 
 
 def _loop(

@@ -299,11 +299,12 @@ _CONTAINERS = {
 
 def is_instance(frame: Frame, node: cst.CSTNode, value: Value, classes: Value) -> Formula:
     """The condition of `isinstance(value, classes)`."""
-    paths = [
-        item.path
-        for item in (classes.items if isinstance(classes, Items) else (classes,))
-        if isinstance(item, Api)
-    ]
+    asked = classes.items if isinstance(classes, Items) else (classes,)
+    if isinstance(value, Object) and _is_read_module(frame, value):
+        settled = _is_module_of(frame, value, asked)
+        if settled is not None:
+            return Constant(settled)
+    paths = [item.path for item in asked if isinstance(item, Api)]
     if not paths:
         return opaque(frame, node)
     if paths == ["numpy.ndarray"] and (together := _arrays_together(frame, node, value)) is not None:
@@ -367,6 +368,42 @@ def _arrays_together(frame: Frame, node: cst.CSTNode, value: Value) -> Formula |
 
 
 _MODULES = frozenset(("torch.nn.Module", "torch.nn.modules.Module", "torch.nn.modules.module.Module"))
+
+
+_BASES_OF_OTHERS = frozenset(
+    "Module Hardtanh RNNBase RNNCellBase Sequential Container Dropout Linear".split()
+)
+"""Public classes of `torch.nn` that others of its classes derive from (ReLU6 is a Hardtanh); so do those that start with `_`."""
+
+
+def _is_module_of(frame: Frame, thing: Object, asked: tuple[Value, ...]) -> bool | None:
+    """Whether a module is of one of the classes; None where it is not known."""
+    state = frame.state(thing)
+    models = [] if state.model is None else state.model.lineage()
+    bases = {state.api} if state.model is None else set(state.model.imported_bases())
+    names = {base.rpartition(".")[2] for base in bases}
+    answers: list[bool | None] = []
+    for one in asked:
+        match one:
+            case Class(model=model):
+                unseen = (
+                    state.model is not None and state.model.has_unseen_base() and not _all_of_torch(bases)
+                )
+                answers.append(True if model in models else None if unseen else False)
+            case Api(path=path) if path in _MODULES:
+                answers.append(True)
+            case Api(path=path) if path.startswith("torch.nn.") and _all_of_torch(bases):
+                name = path.rpartition(".")[2]
+                unsure = name.startswith("_") or name in _BASES_OF_OTHERS
+                unsure = unsure or any(base.startswith("Lazy") for base in names)
+                answers.append(True if name in names else None if unsure and names != {"Module"} else False)
+            case _:
+                answers.append(None)
+    return True if True in answers else None if None in answers else False
+
+
+def _all_of_torch(paths: set[str]) -> bool:
+    return all(path.startswith("torch.nn.") for path in paths)
 
 
 def _is_read_module(frame: Frame, thing: Object) -> bool:

@@ -281,7 +281,7 @@ CASES: list[tuple[str, str, dict[str, str]]] = [
                 return 2
         for x in DataLoader(Data()): break
         """,
-        {"x": "?"},
+        {"x": "cpu"},
     ),
     (
         "batches that are put together on the accelerator",

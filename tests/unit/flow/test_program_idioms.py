@@ -13,6 +13,7 @@ from torchdev_lint.engine.run import check_bytes
 
 HEAD = """\
 import functools, io, operator
+import numpy
 import torch
 from torch import nn
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -88,11 +89,60 @@ for x, more, index in DataLoader(Rows(), 4):
     net(more["name"]), there[index]
 """
 
+PARTS = """\
+def build(source):
+    made = nn.Sequential()
+    for index, layer in enumerate(source.children()):
+        if isinstance(layer, nn.Linear):
+            name = "linear"
+        elif isinstance(layer, nn.ReLU):
+            name, layer = "relu", nn.ReLU(inplace=False)
+        else:
+            raise RuntimeError(layer)
+        made.add_module(f"{name}{index}", layer)
+    return made
+build(nn.Sequential(nn.Linear(3, 3), nn.ReLU(), nn.Linear(3, 3)).to(device))(%s)
+"""
+
+FILLED = """\
+def fill(m):
+    name = m.__class__.__name__
+    if isinstance(m, nn.Linear) or name.find("Conv") != -1:
+        nn.init.xavier_uniform_(m.weight)
+        m.bias.data.fill_(0.0)
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+        self.apply(fill)
+    def forward(self, x):
+        return self.layer(x)
+Net()%s(there)
+"""
+
 PAIRS: dict[str, tuple[str, str]] = {
     "a registry that decorators fill": (REGISTRY % ".to(device)", REGISTRY % ""),
     "parameters handed to a functional call": (FUNCTIONAL % "there", FUNCTIONAL % "here"),
     "a function that only computes, handed on": (HANDED_ON % "there", HANDED_ON % "here"),
     "a dataset of arrays and numbers": (NUMBERS % ".to(device)", NUMBERS % ""),
+    "after a loop that counts": (
+        "step, run = 0, [0]\nwhile step < 3:\n    step += 1\nwhile run[0] <= 2:\n    run[0] += 1\nthere + there",
+        "step, run = 0, [0]\nwhile step < 3:\n    step += 1\nwhile run[0] <= 2:\n    run[0] += 1\nthere + here",
+    ),
+    "after a loop without an end": (
+        "while True:\n    there + there\nthere + here",
+        "while True:\n    there + here\n    break",
+    ),
+    "parts of a model put into another": (PARTS % "there", PARTS % "here"),
+    "weights that a function of the file fills": (FILLED % ".to(device)", FILLED % ""),
+    "rows chosen by a list": (
+        "rows = numpy.random.choice(4, 2)\nx = there.mean() - here.to(device)[rows]",
+        "rows = numpy.random.choice(4, 2)\nx = there.mean(0) - here.reshape(12)[rows]",
+    ),
+    "a row that may be a number": (
+        "rows = numpy.random.choice(4)\nx = there.mean(0) - here.reshape(12)[rows]",
+        "rows = [0, 2]\nx = there.mean(0) - here.reshape(12)[rows]",
+    ),
     "sum of tensors": (
         "x = sum([there, there]) + there; y = sum([here.norm(), there.norm()]); z = sum([1.0, here]) + here",
         "x = sum([there, here])",
