@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from torchdev_lint.engine.parsing import ParseError, parse_module
 from torchdev_lint.flow.observations import Observer
-from torchdev_lint.flow.rereading import Counts, Rereading
+from torchdev_lint.flow.rereading import Rereading
+from torchdev_lint.flow.steps import Counts
 
 if TYPE_CHECKING:
     import libcst as cst

@@ -34,12 +34,12 @@ class Environment:
 
     def copy(self) -> Environment:
         """An environment that changes independently (values and states are immutable)."""
-        return Environment(dict(self.names), dict(self.heap), self.path, self.default_device, self.imported)
+        return Environment(dict(self.names), self.heap.copy(), self.path, self.default_device, self.imported)
 
     def inside(self, *, path: tuple[Formula, ...] | None = None) -> Environment:
         """An environment for another scope that goes on from here, changing independently."""
         return Environment(
-            {}, dict(self.heap), self.path if path is None else path, self.default_device, self.imported
+            {}, self.heap.copy(), self.path if path is None else path, self.default_device, self.imported
         )
 
     def assume(self, formula: Formula) -> None:

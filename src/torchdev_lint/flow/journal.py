@@ -34,8 +34,18 @@ class Step:
     operations: list[Operation] = field(default_factory=list)
     looked_at: set[Part] = field(default_factory=set)
     result: Any = None
+    whole: bool = False
+    """Whether it is only known what it looked at: it cannot be done again."""
     versions: dict[Part, int] = field(default_factory=dict)
     """Of what was learned from the code: which versions of its parts were looked at."""
+
+    def all_looked_at(self) -> set[Part]:
+        """The code that it looked at, also to learn something from it."""
+        found = set(self.looked_at)
+        for again, given in self.operations:
+            if again.__name__ == "_still_finds":
+                found |= given[0].all_looked_at()
+        return found
 
 
 @dataclass(slots=True)
@@ -47,10 +57,10 @@ class Journal:
     """What takes back what was written, the oldest first."""
     serial: int = 0
 
-    def begin(self) -> Step:
+    def begin(self, *, whole: bool = False) -> Step:
         """A step begins."""
         self.serial += 1
-        self.step = Step(self.serial)
+        self.step = Step(self.serial, whole=whole)
         return self.step
 
     def look_at(self, code: Part) -> None:
@@ -60,13 +70,13 @@ class Journal:
 
     def note(self, again: Callable[..., bool], *given: Any) -> None:
         """The running step does something."""
-        if self.step is not None:
+        if self.step is not None and not self.step.whole:
             self.step.operations.append((again, given))
 
     def learn(self, function: Callable[..., Any], *given: Any) -> Any:
         """What a function finds in the code. The running step depends on what it finds, not on all that it looks at."""
         outer = self.step
-        if outer is None:
+        if outer is None or outer.whole:
             return function(*given)
         inner = self.begin()
         try:

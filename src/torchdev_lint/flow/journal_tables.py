@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Any
 
-from torchdev_lint.flow.journal import MISSING, Journal, same
+from torchdev_lint.flow.journal import MISSING, Journal, Step, same
 
 
 class Table(dict[Any, Any]):
@@ -25,7 +25,7 @@ class Table(dict[Any, Any]):
     def _read(self, key: Hashable) -> Any:
         value = dict.get(self, key, MISSING)
         step = self._journal.step
-        if step is not None and self._known.get(key) != step.serial:
+        if step is not None and not step.whole and self._known.get(key) != step.serial:
             self._known[key] = step.serial
             step.operations.append((self._holds, (key, value)))
         return value
@@ -44,7 +44,7 @@ class Table(dict[Any, Any]):
         """Whether a key is there, whatever it holds."""
         found = dict.__contains__(self, key)
         step = self._journal.step
-        if step is not None and self._known.get(key) != step.serial:
+        if step is not None and not step.whole and self._known.get(key) != step.serial:
             step.operations.append((self._has, (key, found)))
         return found
 
@@ -165,6 +165,10 @@ class Table(dict[Any, Any]):
         """As of a dict."""
         for key in list(dict.keys(self)):
             self._write(key, MISSING)
+
+    def written_in(self, step: Step) -> list[Any]:
+        """The keys that a step wrote."""
+        return [given[0] for again, given in step.operations if again == self._write]
 
     def replace_content(self, content: dict[Any, Any]) -> None:
         """Hold something else; nothing takes that back."""

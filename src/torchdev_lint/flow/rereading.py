@@ -1,10 +1,10 @@
 """Reading a file again after an edit: only what looked at what was edited, or at what came of that, is executed.
 
-The first reading notes for its parts (`journal.Step`) what each of them looked at, read and wrote: for the top level, and for each function
-read on its own. When the text then differs inside the body of a single function, that body is exchanged in the tree (`units`). If the
-top level did not look into it, all that the functions did is taken back, and they are gone through again in the same order: a
-step that looked at nothing that was exchanged and would read what it read before is done again from the journal; any other is executed.
-What cannot be had this way is read from the beginning.
+The first reading notes for its parts (`steps`) what each of them looked at, read and wrote: for the statements of the top level
+(`top_level`), and for each function read on its own. When the text has changed, the parts of the tree that an edit touched are exchanged
+(`layout`). The top level is taken up again before the first statement that looked at any of them, all that the functions did is taken
+back, and they are gone through again in the same order: a step that looked at nothing that was exchanged and would read what it read before
+is done again from the journal; any other is executed. What cannot be had this way is read from the beginning.
 """
 
 from __future__ import annotations
@@ -17,34 +17,21 @@ import libcst as cst
 
 from torchdev_lint.flow.analysis import Options
 from torchdev_lint.flow.events import Event
-from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.imports import NoImports
 from torchdev_lint.flow.interpreter import prepare, read_functions, settle
-from torchdev_lint.flow.journal import Journal, Part, Step, same
-from torchdev_lint.flow.journal_tables import Table
+from torchdev_lint.flow.journal import Journal, Part
+from torchdev_lint.flow.layout import Layout, Parse
 from torchdev_lint.flow.observations import InterruptedReadingError, Observer
+from torchdev_lint.flow.preparations import is_marked
 from torchdev_lint.flow.projects import BUDGET_PER_LINE, Project, Sources, sets_default_device
-from torchdev_lint.flow.units import Parse, Unit, exchanged, make_exchangeable, units_of
-from torchdev_lint.flow.values import Function
+from torchdev_lint.flow.steps import Counts, Memo, Steps
+from torchdev_lint.flow.top_level import TopLevel
+from torchdev_lint.flow.units import exchangeable
 from torchdev_lint.flow.watched import Watched
 from torchdev_lint.torch_api.devices import DEVICE_WORDS
 
 MAX_EXCHANGED = 20
-"""A tree is thrown away when the bodies that were exchanged in it have so many times the length of its text."""
-
-
-@dataclass(slots=True)
-class _Memo:
-    """A step that was executed. `budget`: what there was of it at its beginning, for this file and for others, and at its end."""
-
-    of: tuple[str, object]
-    step: Step
-    before: tuple[Any, ...]
-    after: tuple[Any, ...]
-    budget: tuple[int, int, int, int]
-    denied: bool
-    seen: Observer | None
-    mutated: bool
+"""A tree is thrown away when what was exchanged in it has so many times the length of its text."""
 
 
 @dataclass(slots=True)
@@ -80,19 +67,6 @@ class Looked:
         )
 
 
-@dataclass(slots=True)
-class Counts:
-    """What readings came to."""
-
-    whole: int = 0
-    parsed: int = 0
-    """Read from the beginning, and, of those, parsed."""
-    parts: int = 0
-    executed: int = 0
-    again: int = 0
-    """Steps that were executed, and done again from the journal, in the others."""
-
-
 class Rereading:
     """One file, read again whenever its text has changed."""
 
@@ -112,18 +86,18 @@ class Rereading:
         """The tree and all events of a text, and the files around; None if it does not parse.
 
         The tree is changed when the next text is read. `project` makes the files around, given where they come from. What `observer` raises
-        ends the reading, and costs nothing of what was known.
+        ends the reading, and costs little of what was known.
         """
         observer = observer or Observer()
         state = self._state
         try:
             if state is not None and not state.is_about(sources):
                 state = self._state = None
-            if state is not None and state.exchange(text, parse) and state.take(text):
+            if state is not None and state.exchange(text, parse) and state.can_take(text):
                 self.counts.parts += 1
             else:
                 # a tree that has just been brought up to date need not be parsed, but what was concluded from it is void
-                known = state if state is not None and state.tree_text == text else None
+                known = None if state is None or state.layout is None or state.layout.text != text else state
                 module = parse(text) if known is None else known.module
                 if module is None:
                     return None
@@ -131,13 +105,8 @@ class Rereading:
                 self.counts.whole += 1
                 looked = None if sources is None else Looked(sources)
                 made = None if looked is None or project is None else project(looked)
-                self._state = None
-                state = _State(module, text, self.options, made, looked)
-                state.units = None if known is None else known.units
-                state.begin(observer)
-                self._state = state
-            observer.parts.append(state.top)
-            events = state.functions(self.counts, observer)
+                self._state = state = _State(module, text, self.options, made, looked)
+            events = state.read(Steps(state.analysis, state.journal, observer, self.counts))
         except InterruptedReadingError:
             raise
         except BaseException:
@@ -153,36 +122,32 @@ class _State:
     def __init__(
         self, module: cst.Module, text: str, options: Options, project: Project | None, looked: Looked | None
     ) -> None:
-        self.module = module
+        self.journal = Journal()
+        self.module = exchangeable(module, self.journal)
         self.text = text
-        """What is known is known of this text."""
-        self.tree_text = text
-        """The text of the tree."""
-        self.changed: set[Part] = set()
-        """The bodies that were exchanged since."""
-        self.lines = text.count("\n")
+        self.first_lines = self.lines = text.count("\n")
         self.project = project
         self.looked = looked
-        self.journal = Journal()
-        self.memos: dict[tuple[str, object], _Memo] = {}
+        self.layout: Layout | None = None
+        self.memos: dict[tuple[str, object], Memo] = {}
+        self.changed: set[Part] = set()
+        """What was exchanged since the last reading."""
+        self.first_changed: int | None = None
+        """The first statement that was exchanged since."""
+        self.mark = 0
+        """How much there was in the journal when the top level was complete."""
         self.outdated = 0
         self.kept: list[object] = []
         """Nodes that are not in the tree any more: tables go by their ids."""
-        self.units: list[Unit] | None = None
-        self.top = Observer()
-        self.top_looked_at: set[Part] = set()
-        self.top_denied = False
-        self.met: list[Function] = []
-        self.mark = 0
-        make_exchangeable(module, self.journal)
         self.analysis = Watched(
-            module,
+            self.module,
             options,
             NoImports() if project is None else project,
-            sets_default_device=_sets_default_device(module, text),
+            sets_default_device=_sets_default_device(self.module, text),
             given_text=text,
         )
         self.analysis.watch(self.journal)
+        self.top = TopLevel(self.module, prepare(self.analysis, project))
 
     def is_about(self, sources: Sources | None) -> bool:
         """Whether other files are as they were; they come from `sources` from here on."""
@@ -193,144 +158,83 @@ class _State:
         self.looked.sources = sources
         return True
 
-    def begin(self, observer: Observer) -> None:
-        """Read the top level."""
-        analysis = self.analysis
-        self.top = analysis.recorder = Observer(observer.goes_on)
-        step = self.journal.begin()
-        frame: Frame = prepare(analysis, self.project)
-        frame.execute(self.module.body)
-        frame.alive = True
-        self.top_looked_at, self.top_denied = step.looked_at, analysis.denied
-        self.journal.step = None
-        analysis.at_top = False
-        frame.env.names = Table(self.journal, frame.env.names)
-        self.met = analysis.pending
-        self.mark = len(self.journal.taken)
-        self.standing = analysis.standing()
-        self.budget = analysis.budget, analysis.elsewhere
-
     def exchange(self, text: str, parse: Parse) -> bool:
         """Whether the tree could be made that of another text."""
-        if text == self.tree_text:
+        if self.layout is None:
+            if text == self.text:
+                return True
+            self.layout = Layout(self.module, self.text)
+        if text == self.layout.text:
             return True
-        if self.units is None:
-            self.units = units_of(self.module)
-        unit = exchanged(self.module, self.units, self.tree_text, text, parse)
-        if unit is None:
+        made = self.layout.exchange(text, parse)
+        if made is None:
             return False
-        self.tree_text = text
-        self.kept.append(unit.replaced)
-        self.outdated += unit.end - unit.start
-        self.changed.add(unit.body)
+        self.kept.append(made.replaced)
+        self.outdated += made.size
+        if made.body is not None:
+            self.changed.add(made.body)
+        elif made.count or made.behind > made.first:
+            self.changed.add(self.module)
+            self.first_changed = min(
+                made.first, made.first if self.first_changed is None else self.first_changed
+            )
         return True
 
-    def take(self, text: str) -> bool:
-        """Whether only functions have to be read again, now that the tree is that of another text."""
-        if text == self.text:
-            return True
-        lines = text.count("\n")
+    def can_take(self, text: str) -> bool:
+        """Whether what is known can be used for another text, now that the tree is that of this text."""
         analysis = self.analysis
-        if (
-            not self.changed.isdisjoint(self.top_looked_at)
-            or (self.top_denied and lines != self.lines)
+        self.text = analysis.given_text = text
+        self.lines = text.count("\n")
+        analysis.told = {}
+        return not (
+            (self.lines != self.first_lines and any(line.denied for line in self.top.lines))
             or self.outdated > MAX_EXCHANGED * len(text)
             or (DEVICE_WORDS.search(text) is not None) != analysis.speaks_of_devices
-            or _sets_default_device(self.module, text) != self.standing[3]
-        ):
-            return False
-        self.text = analysis.given_text = text
-        analysis.told = {}
-        more = BUDGET_PER_LINE * (lines - self.lines) if self.project is not None else 0
-        self.budget = self.budget[0] + more, self.budget[1] + more
-        self.lines = lines
+            or _sets_default_device(self.module, text)
+            or is_marked(self.module) != analysis.skipped
+        )
+
+    def read(self, steps: Steps) -> list[Event]:
+        """All events, as far as they are not known already."""
+        analysis, journal, top = self.analysis, self.journal, self.top
+        journal.step = None
         changed = self.changed
         self.memos = {of: memo for of, memo in self.memos.items() if changed.isdisjoint(memo.step.looked_at)}
-        self.changed = set()
-        return True
-
-    def functions(self, counts: Counts, observer: Observer) -> list[Event]:
-        """Read the functions, as far as they are not known."""
-        analysis, journal = self.analysis, self.journal
-        journal.step = None
-        journal.undo(self.mark)
+        index = top.first_that_looked_at(changed)
+        if self.first_changed is not None:
+            index = min(index, self.first_changed)
+        if top.is_complete and index == len(top.lines):
+            journal.undo(self.mark)
+        else:
+            top.go_back(steps, min(index, len(top.lines)))
+        # from here on an interruption finds a top level that is only begun
+        self.changed, self.first_changed = set(), None
+        if not top.is_complete:
+            if top.run(steps):
+                self.memos = {}
+            self.mark = len(journal.taken)
+            self.standing, self.budget = analysis.standing(), (analysis.budget, analysis.elsewhere)
         analysis.stand(self.standing)
-        analysis.budget, analysis.elsewhere = self.budget
-        analysis.pending = list(self.met)
-        memos: dict[tuple[str, object], _Memo] = {}
+        more = BUDGET_PER_LINE * (self.lines - self.first_lines) if self.project is not None else 0
+        analysis.budget, analysis.elsewhere = self.budget[0] + more, self.budget[1] + more
+        analysis.pending = list(top.met)
+        steps.observer.parts += [line.seen for line in top.lines if line.seen is not None]
+        memos: dict[tuple[str, object], Memo] = {}
 
         def step(of: tuple[str, object], function: Callable[..., Any], *given: Any) -> Any:
             # functions are made anew for each class that is read: nodes tell them apart
             key = of[0], id(getattr(of[1], "node", of[1]))
             memo = self.memos.get(key)
-            if memo is not None and self._again(memo, of):
-                counts.again += 1
-            else:
-                counts.executed += 1
-                memo = self._execute(of, function, given, observer)
+            if memo is None or not steps.again(memo, of):
+                memo = steps.execute(of, function, given)
             memos[key] = self.memos[key] = memo
             if memo.seen is not None:
-                observer.parts.append(memo.seen)
+                steps.observer.parts.append(memo.seen)
             return memo.step.result
 
         met = read_functions(analysis, step)
         self.memos = memos
         return settle(analysis, met)
-
-    def _again(self, memo: _Memo, of: tuple[str, object]) -> bool:
-        """Whether a step was done again from the journal."""
-        analysis = self.analysis
-        if not same(memo.of, of) or analysis.standing() != memo.before:
-            return False
-        budget, elsewhere, left, left_elsewhere = memo.budget
-        now = analysis.budget - analysis.elsewhere
-        own, others = budget - left, elsewhere - left_elsewhere
-        if memo.denied:
-            affordable = now == budget and analysis.elsewhere == elsewhere
-        else:
-            affordable = (now == budget or now > own) and (others == 0 or analysis.elsewhere > others)
-        if not affordable or not self.journal.replay(memo.step):
-            return False
-        analysis.elsewhere -= others
-        analysis.budget = analysis.elsewhere + now - own
-        analysis.stand(memo.after)
-        analysis.mutations += memo.mutated
-        return True
-
-    def _execute(
-        self, of: tuple[str, object], function: Callable[..., Any], given: tuple[Any, ...], observer: Observer
-    ) -> _Memo:
-        analysis = self.analysis
-        if isinstance(of[1], Function):
-            self._watch_closure(of[1])
-        before, mutations = analysis.standing(), analysis.mutations
-        budget, elsewhere = analysis.budget - analysis.elsewhere, analysis.elsewhere
-        analysis.denied = False
-        analysis.recorder = seen = Observer(observer.goes_on)
-        step = self.journal.begin()
-        try:
-            step.result = function(*given)
-        finally:
-            self.journal.step = None
-        left = analysis.budget - analysis.elsewhere
-        return _Memo(
-            of,
-            step,
-            before,
-            analysis.standing(),
-            (budget, elsewhere, left, analysis.elsewhere),
-            analysis.denied,
-            seen if seen.nodes else None,
-            analysis.mutations > mutations,
-        )
-
-    def _watch_closure(self, function: Function) -> None:
-        """A function may assign the names of the function that it was defined in."""
-        frame: Frame | None = function.frame
-        while frame is not None:
-            if not isinstance(frame.env.names, Table):
-                frame.env.names = Table(self.journal, frame.env.names)
-            frame = frame.parent
 
 
 def _sets_default_device(module: cst.Module, text: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -19,8 +20,8 @@ from torchdev_lint.engine.memory import Memory
 from torchdev_lint.engine.sources import DiskSources
 from torchdev_lint.flow.journal import Journal, same
 from torchdev_lint.flow.journal_tables import Group, Row, Table
-from torchdev_lint.flow.observations import Observer
-from torchdev_lint.flow.units import difference
+from torchdev_lint.flow.layout import difference
+from torchdev_lint.flow.observations import InterruptedReadingError, Observer
 from torchdev_lint.flow.values import Function, Literal, Object
 from torchdev_lint.lsp.analysis import Analysis
 from torchdev_lint.lsp.knowledge import Known, know
@@ -44,9 +45,10 @@ class File:
 
     def read(self, text: str) -> list[Diagnostic]:
         """What a text comes to, which has to be the same either way."""
-        self.text = text
+        before, self.text = self.text, text
         remembered, afresh = self._found(self.memory), self._found(None)
-        assert remembered == afresh, f"of {self.path}:\n{text}"
+        changed = difflib.unified_diff(before.split("\n"), text.split("\n"), lineterm="")
+        assert remembered == afresh, "\n".join([str(self.path), *changed])
         return remembered[0]
 
     def edit(self, old: str, new: str) -> list[Diagnostic]:
@@ -178,6 +180,44 @@ def test_only_what_looked_at_an_edit_is_executed() -> None:
     assert whole == 1
 
 
+def test_lines_between_functions_touch_nothing_but_themselves() -> None:
+    file = File()
+    file.read(PROGRAM)
+    assert file.executed(lambda: file.edit("\n\ndef use", "\n\n# a comment\n\ndef use")) == 0
+    # the definition, who runs the function, the function; and who looks through all names
+    assert file.executed(lambda: file.edit("def use", "def new(x):\n    return x\n\n\ndef use")) <= 6
+    assert file.executed(lambda: file.edit("def new(x):\n    return x\n\n\n", "")) <= 3
+    assert file.executed(lambda: file.edit("def helper(x)", "def helper(x, y=1)")) < 8
+    assert file.memory.counts.parsed == 1
+
+
+def test_the_top_level_is_taken_up_where_it_looked_at_an_edit() -> None:
+    file = File()
+    text = PROGRAM.replace("LIMIT = 3\n", "LIMIT = 3\nprint(LIMIT)\n")
+    text += "\n\ndef main():\n    y = torch.ones(2)\n    return use(y)\n\n\nfirst = main()\nsecond = main()\n"
+    before = file.read(text)
+    # the two calls; use, its caller
+    assert file.executed(lambda: file.edit("x.cuda() + helper(x)", "x.cuda() + helper(x).cuda()")) <= 6
+    assert file.text != text
+    assert file.read(text) == before
+    assert file.executed(lambda: file.edit("first = main()\n", "first = main()\nthird = first\n")) <= 6
+    assert file.memory.counts.whole == 1
+
+
+def test_a_reading_that_is_interrupted_loses_nothing() -> None:
+    file = File()
+    text = PROGRAM + "\n\nvalue = use(torch.ones(2))\nother = use(torch.ones(3))\n"
+    file.read(text)
+    for number, statements in enumerate([1, 3, 5, 8]):
+        left = iter(range(statements))
+        observer = Observer(lambda left=left: next(left, None) is not None)  # type: ignore[misc]
+        changed = text.replace("return torch.zeros(LIMIT)", f"return torch.zeros({number})")
+        with pytest.raises(InterruptedReadingError):
+            check_source(changed, str(file.path), file.config, DiskSources(), observer, file.memory)
+        file.read(changed.replace("def unrelated", "def related"))
+    assert file.memory.counts.whole == 1
+
+
 def test_who_calls_an_edited_function_is_read_again() -> None:
     file = File()
     assert [one.code for one in file.read(PROGRAM)] == ["TDV004"]
@@ -291,7 +331,9 @@ def test_a_tree_with_an_exchanged_body_is_that_of_the_text() -> None:
 def _drawn(node: object) -> object:
     """All that there is to a tree."""
     if isinstance(node, cst.CSTNode):
-        kind = cst.IndentedBlock if isinstance(node, cst.IndentedBlock) else type(node)
+        kind: Any = next(
+            (one for one in (cst.IndentedBlock, cst.Module) if isinstance(node, one)), type(node)
+        )
         names = [field.name for field in dataclasses.fields(kind)]
         return kind, [_drawn(getattr(node, name)) for name in names]
     if isinstance(node, (list, tuple)):
