@@ -145,7 +145,7 @@ def see(
         type=kind,
         index=index,
         text=text,
-        guarded=is_guarded(frame, kind, index or 0),
+        guarded=is_guarded(frame, kind, index or 0) or (index == 0 and _is_first_of_many(frame)),
         inlined=frame.caller is not None,
         scope_device=_device_in_scope(frame) or (_device_of_a_parameter(frame) if index is None else None),
         torch_name=device_values.torch_name(frame),
@@ -199,15 +199,23 @@ def is_guarded(frame: Frame, kind: str, index: int) -> bool:
             owner = () if function.owner is None else function.owner.decorators
             if any(_GUARD_DECORATOR.search(decorator) for decorator in (*function.decorators, *owner)):
                 return True
-            if index == 0 and frame.analysis.learn(_counts_devices, frame.analysis, function.owner):
-                return True
         current = current.caller
     return guards(frame.env.path, kind, index)
 
 
-def _counts_devices(analysis: Analysis, owner: ClassModel | None) -> bool:
-    """Whether a class asks how many accelerators there are: it divides its work among them, and there is a first one."""
-    return owner is not None and "cuda.device_count()" in analysis.text(owner.node)
+def _is_first_of_many(frame: Frame) -> bool:
+    """Whether a method names the first device in a class that divides its work among the devices."""
+    function = frame.function
+    return (
+        function is not None
+        and function.owner is not None
+        and frame.analysis.learn(_counts_devices, frame.analysis, function.owner)
+    )
+
+
+def _counts_devices(analysis: Analysis, owner: ClassModel) -> bool:
+    """Whether a class asks how many accelerators there are: there is a first one, then."""
+    return "cuda.device_count()" in analysis.text(owner.node)
 
 
 def needs_accelerator(frame: Frame) -> bool:

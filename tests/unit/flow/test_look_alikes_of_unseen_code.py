@@ -293,6 +293,18 @@ def test_wrong(_right: str, wrong: str) -> None:
     assert _codes(HEAD + DEVICE + textwrap.dedent(wrong)) != []
 
 
+def test_a_class_that_counts_the_devices_may_load_what_was_saved_on_one() -> None:
+    """There is none where it is loaded, perhaps: to count them is no test."""
+    program = """
+        class Trainer:
+            def restore(self, model, path):
+                model.load_state_dict(torch.load(path + "/model.pt"))
+            def build(self):
+                return 0 if torch.cuda.device_count() > 0 else -1
+        """
+    assert _codes(HEAD + textwrap.dedent(program)) == ["TDV009"]
+
+
 @pytest.mark.parametrize(("moved", "found"), [("", []), ("net.to(device)", ["TDV009"])])
 def test_what_a_program_that_stays_on_the_host_saves(moved: str, found: list[str]) -> None:
     """It was on the CPU when it was saved, whoever loads it."""
