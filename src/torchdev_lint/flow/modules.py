@@ -262,9 +262,13 @@ def call_module_method(frame: Frame, thing: Object, name: str, site: CallSite) -
             return None
 
 
+_REGISTERED_AS = ("tensor", "param", "module", "parameter")
+
+
 def _register(frame: Frame, thing: Object, site: CallSite) -> Value:
     given = site.get(0, "name")
-    value = site.get(1, "tensor") or site.get(1, "param") or site.get(1, "module")
+    # `parameter` is what GPyTorch, which overrides the method, calls it
+    value = next((found for word in _REGISTERED_AS if (found := site.get(1, word)) is not None), None)
     if given is not None and value is not None:
         # under a name that is computed it is registered all the same
         attribute = name_given(site, 0) or f"[+{id(given.node)}{frame.round}]"

@@ -11,7 +11,7 @@ from torchdev_lint.flow import (
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
-from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Cpu
+from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Cpu, Symbol
 from torchdev_lint.flow.objects import (
     as_tuple,
     forget_attributes,
@@ -69,6 +69,10 @@ def _record(frame: Frame, target: cst.CSTNode, value: Value) -> None:
 def _assign_attribute(frame: Frame, receiver: cst.BaseExpression, name: str, value: Value) -> None:
     holder = frame.evaluate(receiver)
     match holder:
+        case Tensor(parameter=True, device=Symbol(key=("device", ("self", *_)))) if (
+            name == "data" and isinstance(value, Object)
+        ):
+            pass  # `self.scale.data = self.limits.inverse(self.scale.data)`: computed by who knows what, from what is there
         case Tensor(parameter=True) if name == "data":
             # the module that owns the parameter is moved behind its back
             forget_unmoved(frame)

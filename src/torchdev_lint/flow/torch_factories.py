@@ -79,9 +79,13 @@ def factory(frame: Frame, path: str, site: CallSite) -> Value:
 _ASKS_HOW_MANY = re.compile(r"\blen\b|\.numel\(|\.size\(|\.shape\b|\bempty\b|^not ")
 
 
+_FROM_START = frozenset({"torch.arange", "torch.range", "torch.linspace", "torch.logspace", "torch.randint"})
+"""Of two numbers that these are given, the first is where they begin."""
+
+
 def _stands_for_nothing(frame: Frame, path: str, site: CallSite) -> bool:
     """Whether an empty tensor is made where it was asked how many there are: none, and then hardly anybody goes on to compute."""
-    if not site.positional():
+    if not site.positional() or (path in _FROM_START and len(site.positional()) > 1):
         return False
     first = site.positional()[0].value
     if isinstance(first, Items) and first.items and path not in factories.TAKES_DATA:

@@ -73,6 +73,56 @@ PAIRS: dict[str, tuple[str, str]] = {
             return found
         """,
     ),
+    "a range that begins at 0 is not empty, whatever was asked before": (
+        """
+        class Table(nn.Module):
+            def __init__(self, n):
+                super().__init__()
+                self.register_buffer("rope", torch.arange(n))
+
+            def forward(self, x: torch.Tensor):
+                if x.numel() == 0:
+                    return x.mean() * torch.arange(0)
+                return x * self.rope[: x.size(0)]
+        """,
+        """
+        class Table(nn.Module):
+            def __init__(self, n):
+                super().__init__()
+                self.rope = torch.arange(n) if n else None
+
+            def forward(self, x: torch.Tensor):
+                if x.size(0) > self.rope.size(0):
+                    self.rope = torch.arange(0, 2 * x.size(0))
+                return x * self.rope[: x.size(0)]
+        """,
+    ),
+    "what is registered by keyword, and given other data, stays where it is": (
+        """
+        class Mixture(lib.Kernel):
+            def __init__(self, n):
+                super().__init__()
+                self.register_parameter(name="means", parameter=nn.Parameter(torch.zeros(n, 3)))
+                self.register_parameter(name="scales", parameter=nn.Parameter(torch.zeros(n, 3)))
+
+            def start(self, x: torch.Tensor):
+                found = torch.zeros(1, 3, device=x.device)
+                self.scales.data = self.limits.inverse(self.scales.data)
+                self.means.data.uniform_().div_(found)
+        """,
+        """
+        class Mixture(lib.Kernel):
+            def __init__(self, n):
+                super().__init__()
+                self.register_parameter(name="means", parameter=nn.Parameter(torch.zeros(n, 3)))
+                self.register_parameter(name="scales", parameter=nn.Parameter(torch.zeros(n, 3)))
+
+            def start(self, x: torch.Tensor):
+                found = torch.zeros(1, 3)
+                self.scales.data = self.limits.inverse(self.scales.data)
+                self.means.data.uniform_().div_(found)
+        """,
+    ),
     "a resampler holds a kernel": (
         """
         import torchaudio
