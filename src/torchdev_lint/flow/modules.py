@@ -196,7 +196,17 @@ def call_part(frame: Frame, thing: Object, site: CallSite) -> Value:
     check_inputs_together(frame, thing, site)
     for argument in site.arguments:
         escape(frame, argument.value)
-    return output_of(frame, site) or frame.result_of(site.node)
+    found = output_of(frame, site)
+    if found is not None:
+        return found
+    result = frame.result_of(site.node)
+    owner = None if frame.function is None else frame.function.receiver
+    there = frame.state(owner).device if isinstance(owner, Object) else None
+    if (is_module_like(frame, thing) or is_module_like(frame, Object((), site.callee))) and isinstance(
+        there, Symbol
+    ):
+        frame.set_state(result, State("unknown", there))  # if it is a tensor
+    return result
 
 
 def output_of(frame: Frame, site: CallSite) -> Tensor | None:

@@ -77,7 +77,10 @@ def taken_for_tensor(frame: Frame, value: Value) -> Value:
     if state.kind != "unknown" or not isinstance(state.device, Symbol) or not state.device.assumed:
         return value
     root = attribution.root_of(state.device.key)
-    if root[:1] != ("parameter",) or (value.key == root and is_number_parameter(frame, root)):
+    computed = root[:1] == ("self",) and value.key[0] == "call"  # by a part of the module
+    if not computed and (
+        root[:1] != ("parameter",) or (value.key == root and is_number_parameter(frame, root))
+    ):
         return value
     return Tensor(state.device, scalar=None)
 

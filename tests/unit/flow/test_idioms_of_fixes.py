@@ -123,6 +123,31 @@ PAIRS: dict[str, tuple[str, str]] = {
                 self.means.data.uniform_().div_(found)
         """,
     ),
+    "what a part of a module makes of who knows what is where the module is": (
+        """
+        class Net(nn.Module):
+            def __init__(self, cfg):
+                super().__init__()
+                self.encoder = lib.build(cfg)
+                self.tokenizer = lib.build(cfg)
+
+            def step(self, inputs):
+                ids = self.tokenizer(inputs["text"])
+                ids = torch.cat([ids, torch.zeros(ids.size(0), 1)], 1)
+                found = self.encoder(inputs["x"])
+                return ids, torch.cat([found, torch.zeros(found.size(0), 1, device=found.device)], 1)
+        """,
+        """
+        class Net(nn.Module):
+            def __init__(self, cfg):
+                super().__init__()
+                self.encoder = lib.build(cfg)
+
+            def step(self, inputs):
+                found = self.encoder(inputs["x"])
+                return torch.cat([found, torch.zeros(found.size(0), 1)], 1)
+        """,
+    ),
     "a resampler holds a kernel": (
         """
         import torchaudio
