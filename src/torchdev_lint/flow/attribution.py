@@ -240,6 +240,14 @@ def root_of(key: Key) -> Key:
     return key
 
 
+def argument_of(frame: Frame, leaf: Leaf) -> str:
+    """The argument, a tensor for certain, of a function read without a caller, whose device this is; else empty."""
+    if not isinstance(leaf, Symbol) or leaf.key[0] != "device":
+        return ""
+    key = root_of(leaf.key)
+    return str(key[2]) if key[0] == "parameter" and ("given", *key[1:]) in frame.analysis.notes else ""
+
+
 def report_at(frame: Frame, operand: Operand, found: Conflict) -> Report | None:
     """Where to report a conflict whose right side is at fault; None for the consequence of one already reported.
 

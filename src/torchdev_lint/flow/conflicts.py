@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from torchdev_lint.flow import registration
+from torchdev_lint.flow import ambient_devices, registration
 from torchdev_lint.flow.attribution import (
     Report,
     called,
@@ -66,6 +66,7 @@ def check_operands(
     """
     found = conflict(reference.device, other.device, frame.env.path)
     if found is None or found.level == Level.NO:
+        ambient_devices.check(frame, node, reference, other)
         return None
     at_fault, beside = other, reference
     if not isinstance(found.right, Cpu):

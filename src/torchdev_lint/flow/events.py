@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from torchdev_lint.flow.lattice import Leaf
 from torchdev_lint.flow.placement_events import (
+    AmbientDevice,
     CheckpointLoad,
     DeviceNotForwarded,
     GeneratorMismatch,
@@ -210,8 +211,8 @@ class HostRead:
 
     `reader` is what reads: `.numpy()`, or the text of what is called. `given` is where the tensor at `place` is. `certain`: on every
     machine with an accelerator, or once a module is moved in whose own method it happens; else the tensor follows a
-    parameter or a thing that may well stay on the CPU. `without_grad`:
-    nothing has to be detached from automatic differentiation.
+    parameter or a thing that may well stay on the CPU. `parameter`: the name of the argument, a tensor for certain, that it
+    was computed from in a function that was read without a caller, else empty. `without_grad`: nothing has to be detached from automatic differentiation.
     """
 
     node: Any
@@ -220,6 +221,7 @@ class HostRead:
     given: Leaf
     given_device: str
     certain: bool
+    parameter: str = ""
     without_grad: bool = False
     through: str = ""
 
@@ -364,4 +366,5 @@ Event: TypeAlias = (
     | DeviceMisuse
     | LostIndex
     | CurrentDeviceKept
+    | AmbientDevice
 )

@@ -111,3 +111,19 @@ class StateBeforeMove:
     move: str = ""
     earlier: Any = None
     indentation: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AmbientDevice:
+    """A tensor was put on the accelerator that the machine has, if any, and meets one that is where an argument or the module is.
+
+    `node` is the call that put it there, told by `text`; `meets` is the operation, `device_name` where the other one is. `cure`
+    is what to replace, and by what, so that it goes to `target`, an expression for that device; None where there is no such expression.
+    """
+
+    node: Any
+    text: str
+    meets: Any
+    device_name: str
+    target: str
+    cure: tuple[Any, str] | None

@@ -24,6 +24,8 @@ from torchdev_lint.rules.tdv016_lost_device_index import LostDeviceIndex
 from torchdev_lint.rules.tdv017_device_not_forwarded import DeviceNotForwardedRule
 from torchdev_lint.rules.tdv101_unguarded_cuda import UnguardedCuda
 from torchdev_lint.rules.tdv102_indexless_cuda import IndexlessCuda
+from torchdev_lint.rules.tdv103_argument_read_on_host import ArgumentReadOnHost
+from torchdev_lint.rules.tdv104_ambient_device import AmbientDeviceRule
 
 
 @cache
@@ -49,6 +51,8 @@ def all_rules() -> tuple[type[Rule], ...]:
         DeviceNotForwardedRule,
         UnguardedCuda,
         IndexlessCuda,
+        ArgumentReadOnHost,
+        AmbientDeviceRule,
     ]
     return tuple(sorted(rules, key=lambda rule: rule.code))
 

@@ -59,13 +59,15 @@ class HostReadRule(Rule):
         assert isinstance(event, HostRead)
         if not event.certain:
             return
-        shown = list(notes(event.given, "it", event.given_device))
-        if event.through:
-            shown.append(Note(event.node, f"`{event.through}` reads it here"))
-        node = event.place.node
-        yield Finding(
-            node, _message(event), tuple(note for note in shown if note.node is not node), _fix(event)
-        )
+        yield Finding(event.place.node, _message(event), steps(event), copy_to_host(event))
+
+
+def steps(event: HostRead) -> tuple[Note, ...]:
+    """How what is read came to where it is, and where it is read."""
+    shown = list(notes(event.given, "it", event.given_device))
+    if event.through:
+        shown.append(Note(event.node, f"`{event.through}` reads it here"))
+    return tuple(note for note in shown if note.node is not event.place.node)
 
 
 def _message(event: HostRead) -> str:
@@ -78,7 +80,8 @@ def _message(event: HostRead) -> str:
     return f"{what} {verb} on {event.given_device}, but `{event.reader}`{through} needs {wanted}"
 
 
-def _fix(event: HostRead) -> NodeFix | None:
+def copy_to_host(event: HostRead) -> NodeFix | None:
+    """The edit that brings what is read to the CPU; None where one expression cannot."""
     place = event.place
     move = ".cpu()" if event.without_grad else ".detach().cpu()"
     node = place.value_node

@@ -11,6 +11,7 @@ from torchdev_lint.config import Config
 from torchdev_lint.engine.findings import findings
 from torchdev_lint.engine.sources import DiskSources
 from torchdev_lint.flow.frame import MAX_CALL_DEPTH
+from torchdev_lint.rules.codes import OFF_BY_DEFAULT
 
 HEAD = "import torch\nfrom torch import nn\n"
 DEVICE = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
@@ -844,7 +845,7 @@ model(data.x)
 
 
 def _codes(program: str) -> list[str]:
-    found = findings(HEAD + textwrap.dedent(program), "program.py", Config())
+    found = findings(HEAD + textwrap.dedent(program), "program.py", Config(off_by_default=OFF_BY_DEFAULT))
     return [finding.code for finding in found]
 
 

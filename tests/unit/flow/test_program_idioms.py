@@ -10,6 +10,7 @@ from torchdev_lint.config import Config
 from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.engine.findings import findings
 from torchdev_lint.engine.run import check_bytes
+from torchdev_lint.rules.codes import OFF_BY_DEFAULT
 
 HEAD = """\
 import functools, io, operator
@@ -335,7 +336,7 @@ PAIRS: dict[str, tuple[str, str]] = {
     ),
 }
 
-DEFAULT = Config(off_by_default=frozenset(("TDV101", "TDV102")))
+DEFAULT = Config(off_by_default=OFF_BY_DEFAULT)
 
 
 def program(code: str) -> str:
