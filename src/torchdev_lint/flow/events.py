@@ -212,7 +212,8 @@ class HostRead:
     `reader` is what reads: `.numpy()`, or the text of what is called. `given` is where the tensor at `place` is. `certain`: on every
     machine with an accelerator, or once a module is moved in whose own method it happens; else the tensor follows a
     parameter or a thing that may well stay on the CPU. `parameter`: the name of the argument, a tensor for certain, that it
-    was computed from in a function that was read without a caller, else empty. `without_grad`: nothing has to be detached from automatic differentiation.
+    was computed from in a function that was read without a caller, else empty. `without_grad`: nothing has to be detached from
+    automatic differentiation.
     """
 
     node: Any

@@ -59,7 +59,8 @@ class HostReadRule(Rule):
         assert isinstance(event, HostRead)
         if not event.certain:
             return
-        yield Finding(event.place.node, _message(event), steps(event), copy_to_host(event))
+        message = sentence(event, f"on {event.given_device}")
+        yield Finding(event.place.node, message, steps(event), copy_to_host(event))
 
 
 def steps(event: HostRead) -> tuple[Note, ...]:
@@ -70,14 +71,14 @@ def steps(event: HostRead) -> tuple[Note, ...]:
     return tuple(note for note in shown if note.node is not event.place.node)
 
 
-def _message(event: HostRead) -> str:
-    text = event.place.text
-    what = quoted(text, "a tensor")
+def sentence(event: HostRead, where: str) -> str:
+    """What is said of what is read, which is `where`."""
+    what = quoted(event.place.text, "a tensor")
     if event.place.container:
         what = f"the tensors in {what}" if what != "a tensor" else "tensors"
     verb, wanted = ("are", "CPU tensors") if event.place.container else ("is", "a CPU tensor")
     through = f" in `{event.through}`" if event.through else ""
-    return f"{what} {verb} on {event.given_device}, but `{event.reader}`{through} needs {wanted}"
+    return f"{what} {verb} {where}, but `{event.reader}`{through} needs {wanted}"
 
 
 def copy_to_host(event: HostRead) -> NodeFix | None:

@@ -2,7 +2,8 @@
 
 ## What it does
 Finds `.numpy()` on a tensor that a function was given (or computed from one), and the same reading by numpy, matplotlib,
-scikit-learn and others, when nothing brings the tensor to the CPU first. Off by default: it is advice for libraries, whose callers are not known.
+scikit-learn and others, when nothing brings the tensor to the CPU first. Off by default: it is advice for libraries, whose
+callers are not known.
 
 ## Why it fails
 For a caller whose tensors are on an accelerator the function raises
@@ -22,9 +23,9 @@ Safe for a tensor: `.cpu()` gives the tensor itself where it is on the CPU alrea
 tensor may need gradients, changes nothing that is read. Unsafe for a value that may be something else, and for a list.
 
 ## Known limits
-Only what is a tensor for certain counts: by its annotation, by what documents it, or by what is done with it. What the function asks about the
-device (`if x.is_cuda`) is understood. Callers are not looked for: where all of them give CPU tensors the finding is advice that nobody needs.
-What is certain to be on an accelerator is TDV010's.
+Only what is a tensor for certain counts: by its annotation, by what documents it, or by what is done with it. What the function
+asks about the device (`if x.is_cuda`) is understood. Callers in other files are not looked for: where all of them give CPU
+tensors nobody needs the advice. What is certain to be on an accelerator is TDV010's.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from typing import TYPE_CHECKING, ClassVar
 from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.flow.events import HostRead
 from torchdev_lint.rules.base import Finding, Rule
-from torchdev_lint.rules.tdv010_host_read import copy_to_host, steps
+from torchdev_lint.rules.tdv010_host_read import copy_to_host, sentence, steps
 
 if TYPE_CHECKING:
     from torchdev_lint.flow.events import Event
@@ -56,14 +57,6 @@ class ArgumentReadOnHost(Rule):
         assert isinstance(event, HostRead)
         if event.certain or not event.parameter:
             return
-        yield Finding(event.place.node, _message(event), steps(event), copy_to_host(event))
-
-
-def _message(event: HostRead) -> str:
-    text = event.place.text
-    what = f"`{text}`" if len(text) <= 40 and "\n" not in text else "a tensor"
-    verb, wanted = ("are", "CPU tensors") if event.place.container else ("is", "a CPU tensor")
-    if event.place.container:
-        what = f"the tensors in {what}" if what != "a tensor" else "tensors"
-    through = f" in `{event.through}`" if event.through else ""
-    return f"{what} {verb} wherever the caller put `{event.parameter}`, but `{event.reader}`{through} needs {wanted}"
+        put = "it" if event.place.text == event.parameter else f"`{event.parameter}`"
+        message = sentence(event, f"wherever the caller put {put}")
+        yield Finding(event.place.node, message, steps(event), copy_to_host(event))

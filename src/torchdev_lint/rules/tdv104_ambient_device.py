@@ -6,8 +6,8 @@ the name of a constant, or by `.cuda()` where one is available), and then uses t
 parameters. Off by default: in a program that puts everything on one such device nothing is wrong.
 
 ## Why it fails
-What is available says nothing of where the model is. With the model on the CPU of a machine that has a GPU, or on its second one, the operation
-raises `RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!`.
+What is available says nothing of where the model is. With the model on the CPU of a machine that has a GPU, or on its second
+one, the operation raises `RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!`.
 
 ## Example
     DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
