@@ -232,3 +232,80 @@ def test_a_model_that_is_loaded_and_left_where_it_was_built() -> None:
     assert diagnostic.message == (
         "`load_model` takes a `device` and returns `model` where it was built: only the checkpoint is there"
     )
+
+
+INPUT = "def f(device):\n    model = nn.Linear(2, 2).to(device)\n    {0}\n    return {1}\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "call", "what", "content"),
+    [
+        ("x = torch.ones(2, 2)", "model(x)", "`x`", [".to(device)"]),
+        (
+            "x = torch.ones(2, 2)",
+            f"model(x if len('{LONG}') else (x + 1))",
+            "the input",
+            ["(", ").to(device)"],
+        ),
+        ("x = {'input': torch.ones(2, 2)}", "model(**x)", "`x`", ["{k: v.to(device) for k, v in x.items()}"]),
+    ],
+)
+def test_how_an_input_is_moved(line: str, call: str, what: str, content: list[str]) -> None:
+    diagnostic = found(INPUT.format(line, call), "TDV001")
+    assert diagnostic.message == f"{what} is on the CPU, but the model `model` is on `device`"
+    assert fix_of(diagnostic) == (
+        Applicability.UNSAFE if "**" in call else Applicability.SAFE,
+        "Move it with `.to(device)`",
+        content,
+    )
+
+
+def test_an_input_that_was_moved_elsewhere_is_named_by_what_was_moved() -> None:
+    code = "model = nn.Linear(2, 2).cuda(0)\nx = torch.ones(2, 2).to('cuda:1')\nmodel(x)\n"
+    diagnostic = found(code, "TDV001")
+    assert diagnostic.message == "`torch.ones(2, 2)` is on `cuda:1`, but the model `model` is on `cuda:0`"
+    there = "next(model.parameters()).device"
+    assert fix_of(diagnostic) == (
+        Applicability.UNSAFE,
+        f"Move to `{there}` instead",
+        [f"torch.ones(2, 2).to({there})"],
+    )
+
+
+@pytest.mark.parametrize(("name", "what"), [("ts", "the tensors in `ts`"), (LONG, "tensors")])
+def test_several_tensors_that_are_read(name: str, what: str) -> None:
+    code = f"import numpy as np\n{name} = [torch.ones(2).cuda(), torch.ones(2).cuda()]\nnp.asarray({name})\n"
+    diagnostic = found(code, "TDV010")
+    assert diagnostic.message == f"{what} are on `cuda`, but `np.asarray` needs CPU tensors"
+    assert fix_of(diagnostic) == (
+        Applicability.UNSAFE,
+        "Copy each to the CPU with `.detach().cpu()`",
+        [f"[t.detach().cpu() for t in {name}]"],
+    )
+
+
+@pytest.mark.parametrize("kind", ["cuda", "xpu"])
+def test_an_index_of_either_kind_is_chosen_at_run_time(kind: str) -> None:
+    diagnostic = found(f"x = torch.ones(2, device='{kind}:0')\n", "TDV002")
+    content = f'"{kind}" if torch.{kind}.is_available() else "cpu"'
+    assert fix_of(diagnostic) == (Applicability.UNSAFE, f"Use `{content}`", [content])
+
+
+@pytest.mark.parametrize("line", ["x = torch.ones(2, device='cuda:3')", "torch.cuda.set_device(3)"])
+def test_an_index_that_cannot_be_is_told_once(line: str) -> None:
+    code = VISIBLE.format("0", line)
+    assert check_source(HEADER + code, "program.py", Config(select=("TDV002",))) == []
+    assert found(code, "TDV015").fix is not None
+
+
+def test_a_tensor_that_is_returned_without_its_device() -> None:
+    code = "def scaled(x: torch.Tensor):\n    return x, torch.ones(x.size(0))\ndef f(y):\n    x, w = scaled(y)\n    return x * w\n"
+    diagnostic = found(code, "TDV005")
+    assert diagnostic.message == (
+        "made on the CPU without `device=` for `x`, which may be on an accelerator, and returned by `scaled`"
+    )
+    assert fix_of(diagnostic) == (
+        Applicability.UNSAFE,
+        "Make it with `device=x.device`",
+        [", device=x.device"],
+    )
