@@ -4,7 +4,7 @@
 
 The file is made of the programs of tests/programs, one behind the other, up to the given length. Each repetition starts a
 server of its own and asks it, as a client over its pipes: to introduce itself (`initialise`, from the start of the process), for
-the first diagnostics of the file after it is opened, then for hints, hovers, diagnostics and hints after an edit. Medians are printed.
+the first diagnostics of the file after it is opened, then for hints, hovers, and diagnostics after edits in functions. Medians are printed.
 With `--also`, other servers are asked for what they have of this, in turns with ours.
 """
 
@@ -33,6 +33,8 @@ from lsprotocol import types  # noqa: E402
 
 HOVERS = 10
 """Hovers, and requests for hints, of which one repetition takes the median."""
+EDITS = 9
+"""Edits, in functions all over the file; the first one is told apart from the others."""
 OURS = "torchdev-lint server"
 
 
@@ -79,11 +81,22 @@ async def measure(command: tuple[str, ...], text: str, root: Path) -> dict[str, 
         taken["first diagnostics"] = time.perf_counter() - before
         if ours:
             taken |= await ask(editor, uri, text)
-        top = types.Range(types.Position(0, 0), types.Position(0, 0))
-        before = time.perf_counter()
-        editor.change(uri, 2, types.TextDocumentContentChangePartial(top, "\n"))
-        await editor.diagnostics(uri, 2)
-        taken["diagnostics after an edit"] = time.perf_counter() - before
+        rows = text.split("\n")
+        bodies = [n for n, row in enumerate(rows) if row.lstrip().startswith("def ") and row.endswith(":")]
+        edits: dict[str, list[float]] = {"first": [], "later": []}
+        for number in range(EDITS):
+            # a statement more at the beginning of a function, in another place each time, the last ones first
+            row = bodies[-1 - number * len(bodies) // EDITS] + 1
+            indent = rows[row][: len(rows[row]) - len(rows[row].lstrip())]
+            there = types.Range(types.Position(row, 0), types.Position(row, 0))
+            before = time.perf_counter()
+            editor.change(
+                uri, number + 2, types.TextDocumentContentChangePartial(there, f"{indent}edited = 1\n")
+            )
+            await editor.diagnostics(uri, number + 2)
+            edits["later" if number else "first"].append(time.perf_counter() - before)
+        taken["diagnostics after the first edit"] = edits["first"][0]
+        taken["diagnostics after an edit"] = statistics.median(edits["later"])
         await end(editor)
     return taken
 

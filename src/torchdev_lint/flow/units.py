@@ -8,10 +8,12 @@ exchanged, and so does what is known of them.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
+
+from torchdev_lint.flow.positions import Places
 
 if TYPE_CHECKING:
     from torchdev_lint.flow.journal import Journal
@@ -47,18 +49,28 @@ _HELD: dict[str, Any] = {
 
 
 class Program(cst.Module):
-    """A module that says when somebody looks at its lines."""
+    """A module that says when somebody looks at its lines, and knows where its nodes are."""
 
-    __slots__ = ("journal", "version")  # type: ignore[misc]
+    __slots__ = ("journal", "places", "version")  # type: ignore[misc]
     journal: Journal
     version: int
     """How often lines were exchanged."""
+    places: Places
 
     @property
     def body(self) -> Any:
         """The statements."""
         self.journal.look_at(self)
         return _LINES.__get__(self)
+
+    def find(self, wanted: Collection[int]) -> tuple[dict[int, tuple[int, int]], str]:
+        """Where nodes are (by id), and the text."""
+        return self.places.rendered(self, self._state_of, wanted)
+
+    def _state_of(self, line: cst.CSTNode) -> object:
+        bodies = [one.body for one, _ in functions_of([line], self)]
+        versions = [body.version for body in bodies if isinstance(body, Body)]
+        return getattr(line, "leading_lines", None), versions
 
     def hold(self, lines: Sequence[cst.BaseStatement | cst.SimpleStatementLine]) -> None:
         """Have other lines."""
@@ -76,6 +88,7 @@ def exchangeable(module: cst.Module, journal: Journal) -> Program:
         getattr(cst.Module, name).__set__(made, getattr(module, name))
     object.__setattr__(made, "journal", journal)
     object.__setattr__(made, "version", 0)
+    object.__setattr__(made, "places", Places())
     watch_bodies(made, journal)
     return made
 
