@@ -36,6 +36,9 @@ def save(frame: Frame, site: CallSite) -> Value:
     value, file = site.get(0, "obj"), site.get(1, "f")
     identity = None if file is None else _identity(file.value)
     if value is not None and identity is not None:
+        notes, key = frame.analysis.notes, identity.key
+        # who is read again after an edit, and loads it, has to know of all that was saved under this name (`top_level.has_changed`)
+        notes[key] = (*notes.get(key, ()), value.value)
         frame.set_state(identity, State("unknown", UNKNOWN_DEVICE, attributes={"held": value.value}))
     return NONE
 
@@ -44,7 +47,10 @@ def load(frame: Frame, path: str, site: CallSite) -> Value | None:
     """What a file holds that the program saved before; None where that is not known, or holds no tensor."""
     file = site.get(0, "f")
     identity = None if file is None else _identity(file.value)
-    if identity is None or site.has_star() or not frame.env.knows(identity):
+    if identity is None or site.has_star():
+        return None
+    frame.analysis.notes.get(identity.key)
+    if not frame.env.knows(identity):
         return None
     held = frame.state(identity).attributes.get("held", UNKNOWN)
     if not _holds_tensor(held):

@@ -262,19 +262,28 @@ def _is_definition(statement: cst.CSTNode) -> bool:
 def has_changed(before: Environment, after: Environment, old: int, new: int) -> bool:
     """Whether what a top level left behind may look different to a function that knows nothing of what it made anew.
 
-    What was made by activations later than `old` was made by what has been taken back, and later than `new` since.
+    What files were saved is noted in the journal. What was made by activations later than `old` was made by what has been taken back,
+    and later than `new` since.
     """
     if not same(before.path, after.path) or not same(before.default_device, after.default_device):
         return True
     return any(
         not same(state, after.heap.get(key)) and not _is_made_later(key, old)
         for key, state in before.heap.items()
-    ) or any(key not in before.heap and not _is_made_later(key, new) for key in after.heap)
+        if key[0] != "saved"
+    ) or any(
+        key not in before.heap and not _is_made_later(key, new) for key in after.heap if key[0] != "saved"
+    )
 
 
 def _is_made_later(key: Any, activation: int) -> bool:
     if not isinstance(key, tuple):
         return False
-    if len(key) > 2 and key[0] in ("made", "call") and isinstance(key[2], int) and key[2] > activation:
+    if (
+        len(key) > 2
+        and key[0] in ("made", "call", "cell")
+        and isinstance(key[2], int)
+        and key[2] > activation
+    ):
         return True
     return any(_is_made_later(part, activation) for part in key)
