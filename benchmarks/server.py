@@ -135,10 +135,10 @@ def main() -> int:
     )
     print(f"parsing it with LibCST: {parse * 1000:.0f} ms")
     for name, table in found.items():
-        print(f"\n{name}\n{'':<28}{'median':>10}{'over parsing':>14}")
+        print(f"\n{name}\n{'':<34}{'median':>10}{'over parsing':>14}")
         for what, seconds in table.items():
             median = statistics.median(seconds)
-            print(f"{what:<28}{median * 1000:>7.0f} ms{median / parse:>14.2f}")
+            print(f"{what:<34}{median * 1000:>7.0f} ms{median / parse:>14.2f}")
     if given.json:
         given.json.write_text(json.dumps({"parse": parses, "servers": found}, indent=2) + "\n")
     return 0
