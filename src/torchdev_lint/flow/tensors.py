@@ -16,6 +16,7 @@ from torchdev_lint.flow.lattice import (
     Accelerator,
     Cpu,
     Symbol,
+    choose,
     leaves,
 )
 from torchdev_lint.flow.operands import Given
@@ -27,6 +28,7 @@ from torchdev_lint.flow.values import (
     Api,
     DeviceValue,
     Dtype,
+    Either,
     Items,
     Literal,
     Many,
@@ -119,9 +121,11 @@ _MAPPING_METHODS = frozenset({"items", "values", "keys", "get"})
 
 def _type(frame: Frame, tensor: Tensor, site: CallSite) -> Value:
     argument = site.get(0, "dtype")
-    match argument and argument.value:
-        case None:
-            return UNKNOWN
+    return UNKNOWN if argument is None else _of_type(frame, tensor, argument.value, site)
+
+
+def _of_type(frame: Frame, tensor: Tensor, given: Value, site: CallSite) -> Tensor:
+    match given:
         case Dtype():
             return tensor
         case Api(path=path) if path.startswith("torch.cuda."):
@@ -132,5 +136,9 @@ def _type(frame: Frame, tensor: Tensor, site: CallSite) -> Value:
             return Tensor(
                 device_values.moved_to(frame, Accelerator("cuda") if ".cuda." in text else Cpu(), site.node)
             )
+        case Either(guard, then, otherwise):
+            # `Tensor = torch.cuda.FloatTensor if cuda else torch.FloatTensor`
+            left, right = (_of_type(frame, tensor, one, site) for one in (then, otherwise))
+            return Tensor(choose(guard, left.device, right.device))
         case _:
             return Tensor(UNKNOWN_DEVICE)

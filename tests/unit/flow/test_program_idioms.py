@@ -126,6 +126,10 @@ PAIRS: dict[str, tuple[str, str]] = {
     "parameters handed to a functional call": (FUNCTIONAL % "there", FUNCTIONAL % "here"),
     "a function that only computes, handed on": (HANDED_ON % "there", HANDED_ON % "here"),
     "a dataset of arrays and numbers": (NUMBERS % ".to(device)", NUMBERS % ""),
+    "a tensor type that is chosen once": (
+        "T = torch.cuda.FloatTensor if torch.cuda.is_available() else torch.FloatTensor\nx = here.type(T) + there",
+        "T = torch.cuda.FloatTensor if torch.cuda.is_available() else torch.FloatTensor\nx = there.type(T) + here",
+    ),
     "after a loop that counts": (
         "step, run = 0, [0]\nwhile step < 3:\n    step += 1\nwhile run[0] <= 2:\n    run[0] += 1\nthere + there",
         "step, run = 0, [0]\nwhile step < 3:\n    step += 1\nwhile run[0] <= 2:\n    run[0] += 1\nthere + here",
