@@ -85,7 +85,7 @@ def _check_parquet(options: Options) -> int:
 def workers_of(options: Options) -> Iterator[Workers]:
     """Whoever checks the files. Raises `ConfigError`."""
     if options.executor is None:
-        yield Workers(options.jobs, options.file_timeout)
+        yield Workers(options.jobs, options.file_timeout, options.file_memory)
         return
     from torchdev_lint.engine.executors import elsewhere
 

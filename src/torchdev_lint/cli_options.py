@@ -14,8 +14,8 @@ from torchdev_lint.cli_parser import Parser
 from torchdev_lint.config import OUTPUT_FORMATS, Config, ConfigError, Selection
 from torchdev_lint.config_file import load_config_file, override
 from torchdev_lint.engine.cache_directory import DIRECTORY
+from torchdev_lint.engine.limits import FILE_MEMORY, FILE_TIMEOUT
 from torchdev_lint.engine.settings import Settings
-from torchdev_lint.engine.workers import FILE_TIMEOUT
 from torchdev_lint.files import read_bytes
 from torchdev_lint.globs import anchored
 
@@ -67,6 +67,8 @@ class Options:
     """How many processes; None for as many as pay."""
     file_timeout: float | None
     """Seconds for one file; None for the default."""
+    file_memory: int | None
+    """MiB for one process; None for the default."""
     parquet: tuple[str, ...]
     """Data sets to check instead of files."""
     parquet_columns: tuple[str, str]
@@ -119,6 +121,8 @@ def parse_check(arguments: Sequence[str]) -> Options:
             made.error("--executor needs files to check, not standard input")
         if given.file_timeout is not None:
             made.error("--executor has its own limits: --file-timeout cannot be given together with it")
+        if given.file_memory is not None:
+            made.error("--executor has its own limits: --file-memory cannot be given together with it")
     if given.add_noqa is not None:
         if STDIN in paths:
             made.error("--add-noqa needs files to write to, not standard input")
@@ -149,6 +153,7 @@ def parse_check(arguments: Sequence[str]) -> Options:
         color=given.color,
         jobs=given.jobs,
         file_timeout=given.file_timeout,
+        file_memory=given.file_memory,
         executor=given.executor,
         parquet=tuple(given.parquet),
         parquet_columns=given.parquet_columns,
@@ -338,7 +343,13 @@ def parser() -> argparse.ArgumentParser:
         "--file-timeout",
         metavar="SECONDS",
         type=_seconds,
-        help=f"give up a file after so long (default: {FILE_TIMEOUT:g}, in processes)",
+        help=f"give up a file after so long (default: {FILE_TIMEOUT:g})",
+    )
+    work.add_argument(
+        "--file-memory",
+        metavar="MIB",
+        type=_mebibytes,
+        help=f"give up a file that takes so much memory (default: {FILE_MEMORY}, in processes, on Linux)",
     )
     work.add_argument(
         "--executor",
@@ -385,6 +396,12 @@ def _seconds(value: str) -> float:
     if not 0 < seconds < float("inf"):
         raise argparse.ArgumentTypeError(f"expected a number of seconds, not {value!r}")
     return seconds
+
+
+def _mebibytes(value: str) -> int:
+    if not value.isascii() or not value.isdigit() or int(value) == 0:
+        raise argparse.ArgumentTypeError(f"expected a number of MiB, not {value!r}")
+    return int(value)
 
 
 def _two_names(value: str) -> tuple[str, str]:

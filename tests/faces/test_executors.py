@@ -234,6 +234,7 @@ def test_a_cluster_that_is_there_is_asked_wherever_it_stands(
         (["--executor=builtins:dict"], "made a dict, which is no concurrent.futures.Executor"),
         (["--executor=os:getenv"], "--executor os:getenv: cannot be opened: TypeError: "),
         (["--executor=loky", "--file-timeout=3"], "--file-timeout cannot be given together with it"),
+        (["--executor=loky", "--file-memory=300"], "--file-memory cannot be given together with it"),
     ],
 )
 def test_what_cannot_be_used_is_told_in_one_line(project: Path, arguments: list[str], told: str) -> None:

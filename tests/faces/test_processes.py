@@ -23,9 +23,14 @@ def check_source(text, path, config, *more):
     if "ENDLESS" in text:
         os.write(2, b"waiting\\n")  # In one piece, with two processes writing.
         time.sleep(600)
+    if "HUNGRY" in text:
+        bytearray(2**30)
     return real(text, path, config, *more)
 
 check.check_source = check_source
+if "SHORT" in os.environ:
+    from torchdev_lint.engine import run
+    run.FILE_TIMEOUT = float(os.environ["SHORT"])
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from torchdev_lint.cli import main
 sys.exit(main(sys.argv[1:]))
@@ -110,6 +115,33 @@ def test_a_time_limit_holds_for_a_single_file(project: Path) -> None:
     assert "slow.py:1:1: TDV999 Not checked: it took more than 0.5 seconds" in result.stdout
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no alarm")
+def test_a_file_that_takes_too_long_costs_no_other_in_the_same_process(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHORT", "1")
+    (project / "a_slow.py").write_text("import torch\n# ENDLESS\n")
+    (project / "bad.py").write_text(BAD)
+    for _ in range(2):  # not kept: the next run may have more time
+        result = lint(".", "--jobs=1", cwd=project)
+        assert result.returncode == 1
+        assert "a_slow.py:1:1: TDV999 Not checked: it took more than 1 seconds" in result.stdout
+        assert "TDV005" in result.stdout
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has such a limit")
+@pytest.mark.parametrize("jobs", ["--jobs=1", "--jobs=2"])
+def test_a_file_that_takes_too_much_memory_costs_no_other(project: Path, jobs: str) -> None:
+    (project / "hungry.py").write_text("import torch\n# HUNGRY\n")
+    (project / "bad.py").write_text(BAD)
+    enough = lint(".", jobs, "--file-memory=2000", "--no-cache", cwd=project)
+    assert "TDV999" not in enough.stdout
+    result = lint(".", jobs, "--file-memory=300", cwd=project)
+    assert result.returncode == 1
+    assert "hungry.py:1:1: TDV999 Not checked: it took more than 300 MiB of memory" in result.stdout
+    assert result.stdout.count("TDV005") == enough.stdout.count("TDV005") == 1
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="the trouble is forked")
 def test_an_interruption_ends_all_processes(project: Path) -> None:
     for number in range(4):
@@ -135,7 +167,16 @@ def test_an_interruption_ends_all_processes(project: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "argument", ["--jobs=0", "--jobs=-2", "--jobs=many", "--file-timeout=0", "--file-timeout=nan"]
+    "argument",
+    [
+        "--jobs=0",
+        "--jobs=-2",
+        "--jobs=many",
+        "--file-timeout=0",
+        "--file-timeout=nan",
+        "--file-memory=0",
+        "--file-memory=much",
+    ],
 )
 def test_bad_numbers_are_told(project: Path, argument: str) -> None:
     result = lint(argument, cwd=project)

@@ -39,6 +39,15 @@ def test_it_is_run_as_main_from_its_own_directory(program, tmp_path):
     assert verdict.stdout.split() == ["7", str(main)]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has such limits")
+def test_a_program_cannot_take_all_memory(program):
+    main = program(
+        "import resource\nprint(resource.getrlimit(resource.RLIMIT_CORE))\nx = bytearray(200 * 2**30)\n"
+    )
+    verdict = run_program(main)
+    assert (verdict.kind, verdict.error_type, verdict.stdout) == (Kind.OTHER_ERROR, "MemoryError", "(0, 0)\n")
+
+
 def test_an_error_has_its_innermost_user_line_and_all_user_frames(program):
     main = program(
         """\

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from torchdev_lint.config import SYNTAX_ERROR, UNUSED_SUPPRESSION, Config
 from torchdev_lint.diagnostics import Applicability, Diagnostic, Position, Range
+from torchdev_lint.engine import limits
 from torchdev_lint.engine.findings import findings
 from torchdev_lint.engine.parsing import judge_of
 from torchdev_lint.engine.prefilter import may_matter
@@ -68,6 +69,8 @@ class FileResult:
     notebooks: tuple[Notebook, Notebook] | None = None
     bare: tuple[Bare, ...] | None = None
     """What `# noqa` comments would not hide, by all rules, off by default or not; None when that was not asked for."""
+    exhausted: bool = False
+    """Whether the file took too long or too much memory: another run may have more of them."""
 
     @property
     def changed(self) -> bool:
@@ -104,7 +107,7 @@ def check_bytes(
     except SourceError as error:
         return _not_read(error, path, data, config)
     return _guarded(
-        untouched, lambda: _check_source(source, data, config, allowed, only, sources, wants_bare)
+        untouched, config, lambda: _check_source(source, data, config, allowed, only, sources, wants_bare)
     )
 
 
@@ -120,14 +123,24 @@ def check_content(content: bytes | str, path: str, config: Config, only: Choice 
         return _not_read(SourceError("source contains null bytes"), path, data, config)
     text = content.removeprefix("\ufeff")
     source = Document(path, text, newline=dominant_newline(text))
-    return _guarded(FileResult(path), lambda: _check_source(source, data, config, NO_FIXES, only))
+    return _guarded(FileResult(path), config, lambda: _check_source(source, data, config, NO_FIXES, only))
 
 
-def _guarded(untouched: FileResult, check: Callable[[], FileResult]) -> FileResult:
+def _guarded(untouched: FileResult, config: Config, check: Callable[[], FileResult]) -> FileResult:
     try:
-        return check()
+        with limits.watched():
+            return check()
+    except MemoryError:
+        return _given_up(untouched, config, limits.out_of_memory())
+    except limits.OutOfTimeError as error:
+        return _given_up(untouched, config, limits.out_of_time(error.args[0]))
     except Exception as error:  # One file's bad luck must not cost the others their findings.
         return replace(untouched, errors=(describe_bug(error),))
+
+
+def _given_up(untouched: FileResult, config: Config, reason: str) -> FileResult:
+    result = unreadable(untouched.path, config, f"Not checked: {reason}")
+    return replace(result, data=untouched.data, exhausted=True)
 
 
 def can_matter(data: bytes, path: str, config: Config) -> bool:

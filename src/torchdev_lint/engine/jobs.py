@@ -66,6 +66,9 @@ class Checker:
         )
         if result.changed:
             return Checked(result, data)
+        if result.exhausted:
+            self.sources = DiskSources()  # whatever was being read when it was given up is read again
+            return Checked(result.without_data())
         if seen is None or only is not None or result.errors or stamp is None:
             return Checked(result.without_data())
         return Checked(result.without_data(), b"", stamp, digest_of(data), seen)

@@ -20,6 +20,7 @@ from torchdev_lint.engine.file_check import (
     unreadable,
 )
 from torchdev_lint.engine.jobs import Checked, Checker, Job, chooses_later, read_file
+from torchdev_lint.engine.limits import FILE_TIMEOUT, each_file
 from torchdev_lint.engine.stamps import digest_of, stamp_of_path
 from torchdev_lint.engine.workers import Lost, Workers, answered, start_method
 from torchdev_lint.fixes.writer import WriteError, replace_content
@@ -150,14 +151,16 @@ def checked_jobs(
     order = sorted(jobs, key=lambda index: (-jobs[index].size, index))
     count = workers.count([jobs[index].size for index in order])
     if not count:
-        for index in jobs:
-            yield index, checker(jobs[index])
+        with each_file(FILE_TIMEOUT):
+            for index in jobs:
+                yield index, checker(jobs[index])
         return
     if start_method() == "fork":  # Such processes share what is loaded.
         import torchdev_lint.flow.interpreter
         import torchdev_lint.rules.registry  # noqa: F401
 
-    for place, answer in answered(checker, [jobs[index] for index in order], count, workers.timeout):
+    todo = [jobs[index] for index in order]
+    for place, answer in answered(checker, todo, count, workers.timeout, memory=workers.memory):
         index = order[place]
         yield index, _told(jobs[index], answer)
 

@@ -13,6 +13,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from torchdev_lint.engine.limits import FILE_MEMORY, FILE_TIMEOUT, limit_memory, out_of_time
+
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
     from multiprocessing.process import BaseProcess
@@ -22,8 +24,6 @@ if TYPE_CHECKING:
 J = TypeVar("J")
 R = TypeVar("R")
 
-FILE_TIMEOUT = 60.0
-"""Seconds that one file may take in a process of its own, unless it is said otherwise."""
 _NO_MORE = None
 """Instead of a tuple with a job."""
 START_TIMEOUT = 120.0
@@ -56,12 +56,14 @@ class Workers:
     """As many processes, where there is work for them; None for as many as pay."""
     timeout: float | None = None
     """Seconds; None for `FILE_TIMEOUT`. Given, it holds for small runs as well, which then take a process of their own."""
+    memory: int | None = None
+    """MiB; None for `FILE_MEMORY`. Given, it holds for small runs as well."""
     elsewhere: Elsewhere | None = None
     """An executor that is asked instead; it has its own limits."""
 
     def count(self, sizes: Sequence[int]) -> int:
         """How many processes to start for jobs of so many bytes; 0 for doing it here."""
-        least = 0 if self.timeout is None else 1
+        least = 0 if self.timeout is None and self.memory is None else 1
         if self.jobs is None:
             pays = FORKED_PAYS if start_method() == "fork" else SPAWNED_PAYS
             wanted = min(processors(), sum(sizes) // pays)
@@ -93,13 +95,20 @@ def answered(
     count: int,
     timeout: float | None = None,
     method: str | None = None,
+    memory: int | None = None,
 ) -> Iterator[tuple[int, R | Lost]]:
     """The index and the answer of each job, as they come, from `count` processes, which take the jobs in order.
 
     Spawned processes (`method`; see `start_method`) need `answer` and the jobs to be picklable. All of them have ended
     when the iterator is closed or raises, and so on `KeyboardInterrupt`.
     """
-    pool = _Pool(answer, list(enumerate(jobs)), timeout or FILE_TIMEOUT, method or start_method())
+    pool = _Pool(
+        answer,
+        list(enumerate(jobs)),
+        timeout or FILE_TIMEOUT,
+        method or start_method(),
+        memory or FILE_MEMORY,
+    )
     try:
         yield from pool.run(count)
     finally:
@@ -121,6 +130,7 @@ class _Pool(Generic[J, R]):
     jobs: list[tuple[int, J]]
     timeout: float
     method: str
+    memory: int
     next: int = 0
     workers: list[_Worker] = field(default_factory=list)
 
@@ -143,7 +153,7 @@ class _Pool(Generic[J, R]):
                     yield from self._received(worker)
                 elif worker.deadline <= now:
                     worker.process.kill()
-                    yield from self._lost(worker, f"it took more than {self.timeout:g} seconds")
+                    yield from self._lost(worker, out_of_time(self.timeout))
 
     def _left(self) -> Iterator[tuple[int, R | Lost]]:
         """The answers to what nobody has taken, given here: the system has no process left for us."""
@@ -164,7 +174,9 @@ class _Pool(Generic[J, R]):
             return False
         # A forked process has our end of its own pipe as well: it would not see us go.
         inherited = ours if self.method == "fork" else None
-        process = context.Process(target=_work, args=(theirs, inherited, self.answer), daemon=True)
+        process = context.Process(
+            target=_work, args=(theirs, inherited, self.answer, self.memory), daemon=True
+        )
         try:
             with _interruptions_ignored():
                 process.start()
@@ -242,7 +254,9 @@ def collect_rarely() -> None:
     gc.set_threshold(100_000, 20, 50)
 
 
-def _work(connection: Connection, inherited: Connection | None, answer: Callable[[J], R]) -> None:
+def _work(
+    connection: Connection, inherited: Connection | None, answer: Callable[[J], R], memory: int
+) -> None:
     """What a process does: answer until there are no more jobs."""
     import gc
     import signal
@@ -252,6 +266,7 @@ def _work(connection: Connection, inherited: Connection | None, answer: Callable
     if inherited is not None:
         inherited.close()
         gc.freeze()  # What was there before is shared with the parent, and stays.
+    limit_memory(memory)
     connection.send(None)  # Here we are.
     while True:
         try:
@@ -294,5 +309,5 @@ def _ending(code: int | None) -> str:
         name = signal.Signals(-code).name
     except ValueError:
         name = f"signal {-code}"
-    why = " (out of memory?)" if name == "SIGKILL" else ""
+    why = " (out of memory?)" if name in ("SIGKILL", "SIGABRT") else ""
     return f"the process that checked it was ended by {name}{why}"

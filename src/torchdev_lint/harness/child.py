@@ -21,6 +21,7 @@ from typing import Any
 
 from torchdev_lint.harness.backends import Backend, BackendUnavailableError, create
 from torchdev_lint.harness.classify import classify, device_cause
+from torchdev_lint.harness.limits import bound_this_process
 from torchdev_lint.harness.verdict import Frame, Kind
 
 _HARNESS = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -93,6 +94,7 @@ def main(argv: list[str]) -> int:
 
 def run(request: Request, backend_name: str) -> int:
     """Execute the program in this process, write the report; the exit status to leave with."""
+    bound_this_process(backend_name)
     if request.cwd is not None:
         os.chdir(request.cwd)
     process = os.getpid()

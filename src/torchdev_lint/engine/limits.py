@@ -1,0 +1,85 @@
+"""How long one file may take in this process, and how much memory; what is over them costs that file, and no other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+FILE_TIMEOUT = 60.0
+"""Seconds that one file may take, unless it is said otherwise."""
+FILE_MEMORY = 4096
+"""MiB that a process may take besides what it has at its start, unless it is said otherwise."""
+
+_memory: list[int] = []
+"""The limit of this process in MiB, if it has one."""
+_time: list[float] = []
+"""The seconds for each file in this process, if nobody else watches it."""
+
+
+class OutOfTimeError(BaseException):
+    """A file took too long. No `Exception`: what handles those must not take it for its own."""
+
+
+def limit_memory(mebibytes: int) -> None:
+    """From now on this process gets a `MemoryError` for more, or is ended where native code asks. Without effect on macOS and
+    Windows, which have no such limit.
+
+    It is of address space, https://man7.org/linux/man-pages/man2/getrlimit.2.html, of which a process has some at its start.
+    """
+    with suppress(ImportError, OSError, ValueError):
+        import resource
+
+        with open("/proc/self/statm", "rb") as status:
+            taken = int(status.read().split()[0]) * resource.getpagesize()
+        _, most = resource.getrlimit(resource.RLIMIT_AS)
+        wanted = taken + mebibytes * 2**20
+        if most == resource.RLIM_INFINITY or wanted < most:
+            resource.setrlimit(resource.RLIMIT_AS, (wanted, most))
+            _memory[:] = [mebibytes]
+
+
+def out_of_memory() -> str:
+    """The reason why a file was not checked, as the end of a sentence."""
+    return f"it took more than {_memory[0]} MiB of memory" if _memory else "there was not enough memory"
+
+
+def out_of_time(seconds: float) -> str:
+    """The reason why a file was not checked, as the end of a sentence."""
+    return f"it took more than {seconds:g} seconds"
+
+
+@contextmanager
+def each_file(seconds: float) -> Iterator[None]:
+    """In here every file is given up after so long, if that can be done: in the main thread, where there are signals for it."""
+    _time[:] = [seconds]
+    try:
+        yield
+    finally:
+        _time.clear()
+
+
+@contextmanager
+def watched() -> Iterator[None]:
+    """One file is checked in here. Raises `OutOfTimeError`, with the seconds, when it takes too long."""
+    if not _time:
+        yield
+        return
+    import signal
+    import threading
+
+    here = threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer")
+    if not here or signal.getsignal(signal.SIGALRM) is not signal.SIG_DFL:
+        yield  # the alarm is somebody else's
+        return
+    seconds = _time[0]
+
+    def ring(*_: object) -> None:
+        raise OutOfTimeError(seconds)
+
+    signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
