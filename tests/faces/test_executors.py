@@ -33,9 +33,10 @@ DASK = pytest.param("dask", marks=needs("distributed", "dask"))
 LOKY = pytest.param("loky", marks=needs("loky", "loky"))
 
 TROUBLE = """
-import os, time
+import os, signal, time
 from torchdev_lint.engine import check
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background of a shell
 real = check.check_source
 
 def check_source(text, path, config, *more):
