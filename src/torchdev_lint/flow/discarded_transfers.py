@@ -22,7 +22,7 @@ from torchdev_lint.flow.lattice import (
 )
 from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.trees import walk
-from torchdev_lint.torch_api import modules, tensor_methods
+from torchdev_lint.torch_api import tensor_methods
 from torchdev_lint.torch_api.tensor_surface import TENSOR_NAMES
 
 
@@ -121,9 +121,11 @@ def _is_used_as_tensor(whole: cst.CSTNode, name: str) -> bool:
     for node in walk(whole):
         match node:
             case cst.Attribute(value=cst.Name(value=base), attr=cst.Name(value=attribute)) if base == name:
-                if attribute in modules.MODULE_EVIDENCE and attribute not in TENSOR_NAMES:
+                if attribute not in TENSOR_NAMES:
                     return False
                 shown = shown or attribute in ONLY_TENSORS
+            case cst.Call(func=cst.Name(value=called)) if called == name:
+                return False
             case cst.Subscript(value=cst.Name(value=base), slice=[_, _, *_]) if base == name:
                 shown = shown or any(isinstance(element.slice, cst.Slice) for element in node.slice)
             case cst.AssignTarget(target=target) | cst.For(target=target):

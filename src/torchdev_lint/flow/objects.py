@@ -295,11 +295,17 @@ def moves_with_owner(frame: Frame, value: Value) -> bool:
             return all(moves_with_owner(frame, thing) for thing in things)
         case Either(_, then, otherwise):
             parts = [part for part in (then, otherwise) if not isinstance(part, Literal)]
-            return bool(parts) and all(moves_with_owner(frame, part) for part in parts)
-        case AnyOf(things=things):
-            return all(moves_with_owner(frame, thing) for thing in things)
+            moving = [moves_with_owner(frame, part) for part in parts]
+            # what a caller gives in place of a parameter is most likely one, too
+            return any(moving) and all(
+                moves or _is_unknown(frame, part) for moves, part in zip(moving, parts, strict=True)
+            )
         case _:
             return False
+
+
+def _is_unknown(frame: Frame, value: Value) -> bool:
+    return value == UNKNOWN or (isinstance(value, Object) and frame.state(value).kind == "unknown")
 
 
 def move(frame: Frame, thing: Object, device: Device, seen: frozenset[object] = frozenset()) -> None:

@@ -70,6 +70,34 @@ PAIRS: dict[str, tuple[str, str]] = {
             return x.unsqueeze(0)
         """,
     ),
+    "what has more than tensors have": (
+        """
+        def run(functions, device):
+            for f in functions:
+                f.to(device)
+                x = torch.rand(f.dim(), device=device) * f.bounds
+        """,
+        """
+        def run(functions, device):
+            for f in functions:
+                f.to(device)
+                x = torch.rand(f.dim(), device=device) * f.mean()
+        """,
+    ),
+    "what is called": (
+        """
+        def run(functions, device):
+            for f in functions:
+                f.to(device)
+                x = f(torch.rand(f.dim(), device=device))
+        """,
+        """
+        def run(functions, device):
+            for f in functions:
+                f.to(device)
+                x = f + torch.rand(f.dim(), device=device)
+        """,
+    ),
     "by several indices": (
         """
         def show(data, draw):

@@ -262,6 +262,24 @@ PAIRS: dict[str, tuple[str, str]] = {
             return nn.functional.conv1d(x, kernel)
         """,
     ),
+    "what a caller gives in place of a parameter": (
+        """
+        class Weighted(nn.Module):
+            def __init__(self, n: int, weights=None):
+                super().__init__()
+                self.weights = weights if weights is not None else nn.Parameter(torch.ones(n))
+            def forward(self, layers: torch.Tensor):
+                return (self.weights * layers).sum(dim=0)
+        """,
+        """
+        class Weighted(nn.Module):
+            def __init__(self, n: int, weights=None):
+                super().__init__()
+                self.weights = weights if weights is not None else torch.ones(n)
+            def forward(self, layers: torch.Tensor):
+                return (self.weights * layers).sum(dim=0)
+        """,
+    ),
     "numbers are loaded, on no device": (
         """
         class Scheduler:
