@@ -103,7 +103,7 @@ def test_tensor_constructors_come_from_the_option_or_the_configuration(
     monkeypatch.setattr(
         check,
         "check_source",
-        lambda text, path, config, sources: seen.append(config.tensor_constructors) or [],
+        lambda text, path, config, *more: seen.append(config.tensor_constructors) or [],
     )
     (project / "pyproject.toml").write_text('[tool.torchdev-lint]\ntensor-constructors = ["encode"]\n')
     (project / "a.py").write_text("encode('no t' 'orch')\n")
@@ -216,7 +216,7 @@ def test_lists_of_the_configuration_can_be_given(
     monkeypatch.setattr(
         check,
         "check_source",
-        lambda text, path, config, sources: seen.append(getattr(config, field)) or [],
+        lambda text, path, config, *more: seen.append(getattr(config, field)) or [],
     )
     (project / "a.py").write_text("import torch\n")
     flake8(flag, "a.py")

@@ -56,9 +56,7 @@ def test_notebooks_are_found_and_findings_placed_in_cells(cli: Cli, book: Path) 
 def test_full_names_the_cells(
     cli: Cli, book: Path, monkeypatch: pytest.MonkeyPatch, stand_in: Callable[..., list[Diagnostic]]
 ) -> None:
-    def in_the_first_row_of_code(
-        text: str, path: str, config: Config, sources: object = None
-    ) -> list[Diagnostic]:
+    def in_the_first_row_of_code(text: str, path: str, config: Config, *more: object) -> list[Diagnostic]:
         row = text.split("\n").index("import torch") + 1
         return [_with_related_row(one, row) for one in stand_in(text, path, config)]
 
