@@ -240,12 +240,16 @@ def root_of(key: Key) -> Key:
     return key
 
 
-def argument_of(frame: Frame, leaf: Leaf) -> str:
-    """The argument, a tensor for certain, of a function read without a caller, whose device this is; else empty."""
+def argument_of(frame: Frame, leaf: Leaf, *, is_tensor: bool = False) -> str:
+    """The argument of a function read without a caller whose device this is; else empty.
+
+    The argument has to be known as a tensor by itself, unless something else shows that it is one.
+    """
     if not isinstance(leaf, Symbol) or leaf.key[0] != "device":
         return ""
     key = root_of(leaf.key)
-    return str(key[2]) if key[0] == "parameter" and ("given", *key[1:]) in frame.analysis.notes else ""
+    known = is_tensor or ("given", *key[1:]) in frame.analysis.notes
+    return str(key[2]) if key[0] == "parameter" and known else ""
 
 
 def report_at(frame: Frame, operand: Operand, found: Conflict) -> Report | None:

@@ -12,7 +12,6 @@ from torchdev_lint.flow.attribution import (
     argument_of,
     called,
     report_at,
-    root_of,
     stays_on_host,
     transfer_of,
     worth_telling,
@@ -188,19 +187,11 @@ def _publish(frame: Frame, node: cst.BaseExpression, reader: str, report: Report
             certain=found.level == Level.CERTAIN
             or _is_on_purpose(frame, found.right)
             or _is_of_given_module(frame, found),
-            parameter=_parameter(frame, found.right, reader),
+            parameter=argument_of(frame, found.right, is_tensor=reader == ".numpy()"),  # arrays have none
             without_grad=_without_grad(report.frame, report.place),
             through=report.through,
         ),
     )
-
-
-def _parameter(frame: Frame, leaf: Leaf, reader: str) -> str:
-    """The argument whose device it is: only tensors have `.numpy()`, for other readers it has to be known as a tensor."""
-    if reader == ".numpy()" and isinstance(leaf, Symbol) and leaf.key[0] == "device":
-        key = root_of(leaf.key)
-        return str(key[2]) if key[0] == "parameter" else ""
-    return argument_of(frame, leaf)
 
 
 # -- gradients: `.numpy()` wants none

@@ -15,6 +15,7 @@ import libcst as cst
 
 from torchdev_lint.flow.positions import spans
 from torchdev_lint.flow.units import Body, Program, functions_of, watch_bodies
+from torchdev_lint.source.prefixes import common_length
 
 Parse = Callable[[str], "cst.Module | None"]
 """Gives the tree of a text, or None if there is none."""
@@ -126,8 +127,8 @@ class Layout:
         new_texts = [
             text[a:b] for a, b in zip(new_starts, [*new_starts[1:], starts[behind] + longer], strict=True)
         ]
-        head = _common(old_texts, new_texts)
-        tail = _common(old_texts[head:][::-1], new_texts[head:][::-1])
+        head = common_length(old_texts, new_texts)
+        tail = common_length(old_texts[head:][::-1], new_texts[head:][::-1])
         kept_old, kept_new = inside[head : len(inside) - tail], made[head : len(made) - tail]
         if len(kept_old) == len(kept_new) == 1 and _begins(old_texts[head]) == _begins(new_texts[head]):
             # only what is before it
@@ -191,15 +192,6 @@ def _units(
         assert isinstance(one.body, Body)
         units.append(Unit(one.body, start + offset, end + offset, indent))
     return sorted(units, key=lambda one: one.start)
-
-
-def _common(left: list[str], right: list[str]) -> int:
-    count = 0
-    for one, other in zip(left, right, strict=False):
-        if one != other:
-            break
-        count += 1
-    return count
 
 
 def _begins(text: str) -> str:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from torchdev_lint.source.prefixes import common_length
+
 _SPACE = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
 _PIECE = re.compile(
@@ -119,8 +121,8 @@ def raw_offset(raw: str, start: int, count: int) -> int:
 def replaced_string(raw: str, token: Token, new: str, *, ascii_only: bool) -> str:
     """The JSON of `token` when it says `new`: what is the same at both ends stays written as it is."""
     old = token.value
-    head = _common(old, new)
-    tail = min(_common(old[::-1], new[::-1]), len(old) - head, len(new) - head)
+    head = common_length(old, new)
+    tail = min(common_length(old[::-1], new[::-1]), len(old) - head, len(new) - head)
     kept = raw[token.start : raw_offset(raw, token.start, head)]
     changed = json.dumps(new[head : len(new) - tail], ensure_ascii=ascii_only)[1:-1]
     return kept + changed + raw[raw_offset(raw, token.start, len(old) - tail) : token.end]
@@ -147,13 +149,3 @@ def replaced_lines(
             else:
                 pieces.append(replaced_string(raw, counterpart, lines[number], ascii_only=ascii_only))
     return opening + between.join(pieces) + closing
-
-
-def _common(left: str, right: str) -> int:
-    """How many characters the two begin with alike."""
-    count = 0
-    for one, other in zip(left, right, strict=False):
-        if one != other:
-            break
-        count += 1
-    return count
