@@ -13,7 +13,7 @@ import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import libcst as cst
 import pytest
@@ -51,6 +51,21 @@ import torch
 from torch import nn
 """
 OPTIONS = Options(frozenset())
+
+
+class Case(NamedTuple):
+    """A snippet, and what some of its names are bound to, as text: one of a test module's `CASES`."""
+
+    name: str
+    code: str
+    expected: dict[str, str]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test that takes a `case` is run for each of its module's `CASES`."""
+    if "case" in metafunc.fixturenames:
+        cases = [Case(*case) for case in metafunc.module.CASES]
+        metafunc.parametrize("case", cases, ids=[case.name for case in cases])
 
 
 @dataclass
@@ -275,7 +290,15 @@ def _differs(device: Device, actual: str) -> str | None:
     return None
 
 
-@pytest.fixture(scope="session")
-def disagree() -> Callable[[Reading, str, dict[str, Any]], str | None]:
-    """Compare the inferred value of a name with what PyTorch says of it."""
-    return lambda reading, name, told: disagreement(reading.frame, reading.value(name), told)
+@pytest.fixture(scope="module")
+def disagreements(read: Callable[[str], Reading], told: dict[str, Any]) -> Callable[[Case], list[str]]:
+    """What is wrong with the inferred values of a case's names, given what PyTorch says of them."""
+
+    def compare(case: Case) -> list[str]:
+        found = told[case.name]
+        assert "failed" not in found, found
+        reading = read(case.code)
+        wrong = (disagreement(reading.frame, reading.value(name), found[name]) for name in case.expected)
+        return [one for one in wrong if one]
+
+    return compare

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 CASES: list[tuple[str, str, dict[str, str]]] = [
     # -- arguments
     ("positional", "def f(t, n):\n    return t\nx = f(torch.zeros(2).cuda(), 1)", {"x": "cuda"}),
@@ -588,38 +586,11 @@ CASES: list[tuple[str, str, dict[str, str]]] = [
         {"x": "cuda"},
     ),
 ]
-IMPRECISE: dict[str, str] = {}
-"""Cases in which the inference is known to give less than it should, and why."""
-WRONG: dict[str, str] = {}
-"""Cases in which it is known to be wrong, and why."""
 
 
-def cases(*known: dict[str, str]) -> list[Any]:
-    """The cases as parameters; those of `known` are expected to fail."""
-    found = []
-    for case in CASES:
-        reason = next((reasons[case[0]] for reasons in known if case[0] in reasons), None)
-        marks = () if reason is None else (pytest.mark.xfail(strict=True, reason=reason),)
-        found.append(pytest.param(*case, id=case[0], marks=marks))
-    return found
+def test_inferred(case: Any, bound: Callable[..., dict[str, str]]) -> None:
+    assert bound(case.code, *case.expected) == case.expected
 
 
-@pytest.mark.parametrize(("name", "code", "expected"), cases(IMPRECISE, WRONG))
-def test_inferred(
-    name: str, code: str, expected: dict[str, str], bound: Callable[..., dict[str, str]]
-) -> None:
-    assert bound(code, *expected) == expected
-
-
-@pytest.mark.parametrize(("name", "code", "expected"), cases(WRONG))
-def test_true_of_torch(
-    name: str,
-    code: str,
-    expected: dict[str, str],
-    read: Callable[[str], Any],
-    told: dict[str, Any],
-    disagree: Callable[..., str | None],
-) -> None:
-    assert "failed" not in told[name]
-    reading = read(code)
-    assert [found for one in expected if (found := disagree(reading, one, told[name][one]))] == []
+def test_true_of_torch(case: Any, disagreements: Callable[[Any], list[str]]) -> None:
+    assert disagreements(case) == []

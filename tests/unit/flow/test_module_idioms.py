@@ -9,8 +9,6 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 IMPORTS = """
 import collections, copy, itertools, os
 from torch.utils.data import ConcatDataset, DataLoader, Dataset, Subset, TensorDataset, random_split
@@ -353,22 +351,9 @@ CASES: list[tuple[str, str, dict[str, str]]] = [
 CASES = [(name, IMPORTS + textwrap.dedent(code), expected) for name, code, expected in CASES]
 
 
-@pytest.mark.parametrize(("name", "code", "expected"), CASES, ids=[case[0] for case in CASES])
-def test_inferred(
-    name: str, code: str, expected: dict[str, str], bound: Callable[..., dict[str, str]]
-) -> None:
-    assert bound(code, *expected) == expected
+def test_inferred(case: Any, bound: Callable[..., dict[str, str]]) -> None:
+    assert bound(case.code, *case.expected) == case.expected
 
 
-@pytest.mark.parametrize(("name", "code", "expected"), CASES, ids=[case[0] for case in CASES])
-def test_true_of_torch(
-    name: str,
-    code: str,
-    expected: dict[str, str],
-    read: Callable[[str], Any],
-    told: dict[str, Any],
-    disagree: Callable[..., str | None],
-) -> None:
-    assert "failed" not in told[name], told[name]
-    reading = read(code)
-    assert [found for one in expected if (found := disagree(reading, one, told[name][one]))] == []
+def test_true_of_torch(case: Any, disagreements: Callable[[Any], list[str]]) -> None:
+    assert disagreements(case) == []
