@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from typing import TypeAlias
 
-Stamp: TypeAlias = tuple[int, int, int]
-"""Time of the last change (ns), size, inode."""
+Stamp: TypeAlias = tuple[int, int, int, int]
+"""Time of the last change (ns), size, inode, and when any of these was last set (ns): the first can be set back, the last
+cannot. On Windows the last is the time of creation (https://docs.python.org/3/library/os.html#os.stat_result.st_ctime)."""
 
 SURE_AFTER = 2_000_000_000
 """Nanoseconds that a change has to be old for the next one to get another time on any file system (FAT counts in 2 s)."""
@@ -14,7 +15,7 @@ SURE_AFTER = 2_000_000_000
 
 def stamp_of(status: os.stat_result) -> Stamp:
     """The stamp in what `os.stat` says."""
-    return (status.st_mtime_ns, status.st_size, status.st_ino)
+    return (status.st_mtime_ns, status.st_size, status.st_ino, status.st_ctime_ns)
 
 
 def stamp_of_path(path: str) -> Stamp | None:
