@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -236,22 +235,22 @@ class Analysis:
             )
         return self.budget > self.elsewhere
 
-    @contextmanager
-    def entering(self, frame: Frame, function: Function, *, matters: bool) -> Iterator[None]:
+    def enter(self, frame: Frame, function: Function, *, matters: bool) -> tuple[int, int]:
         """A call is followed; one from the file that is checked into another gets a budget of its own.
 
-        `matters`: it is given tensors, modules or devices.
+        `matters`: it is given tensors, modules or devices. What this returns is for `left`, when the call ends.
         """
         before, start = self.kept, self.elsewhere
         if function.frame.source.foreign and not frame.source.foreign:
             self.kept = max(before, start - ENTRY_BUDGETS[matters])
-        try:
-            yield
-        finally:
-            self.kept = before
-            if not matters:
-                key = id(function.node)
-                self.spent[key] = self.spent.get(key, 0) + start - self.elsewhere
+        return before, start
+
+    def left(self, function: Function, entered: tuple[int, int], *, matters: bool) -> None:
+        """The call ended."""
+        self.kept, start = entered
+        if not matters:
+            key = id(function.node)
+            self.spent[key] = self.spent.get(key, 0) + start - self.elsewhere
 
     def allow_elsewhere(self, statements: int) -> None:
         """Add a budget for other files."""

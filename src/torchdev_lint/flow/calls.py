@@ -81,7 +81,7 @@ from torchdev_lint.torch_api.libraries import ASKS_ACCELERATOR, NOT_DEVICE_USES,
 def visit_Call(frame: Frame, node: cst.Call) -> Value:
     function = node.func
     discarded, frame.discarded = frame.discarded, None
-    if isinstance(function, cst.Attribute):
+    if type(function) is cst.Attribute:
         name = function.attr.value
         receiver = frame.evaluate(function.value)
         quiet = name in NOT_DEVICE_USES or name.startswith("assert") or _is_marked_parameter(node)
@@ -100,36 +100,40 @@ def visit_Call(frame: Frame, node: cst.Call) -> Value:
     callee = frame.evaluate(function)
     if reveals.is_reveal(callee):
         return reveals.reveal(frame, _site(frame, node, quiet=True))
-    quiet = isinstance(function, cst.Name) and function.value in NOT_DEVICE_USES
+    quiet = type(function) is cst.Name and function.value in NOT_DEVICE_USES
     return call_value(frame, callee, _site(frame, node, quiet=quiet))
 
 
 def _is_marked_parameter(node: cst.Call) -> bool:
     """`pytest.param("cuda:0", marks=...)`: the mark says when it is skipped."""
-    return any(argument.keyword is not None and argument.keyword.value == "marks" for argument in node.args)
+    for argument in node.args:  # noqa: SIM110 - asked of every call: a generator would take twice as long
+        if argument.keyword is not None and argument.keyword.value == "marks":
+            return True
+    return False
 
 
 def _site(
     frame: Frame, node: cst.Call, *, quiet: bool, receiver: cst.BaseExpression | None = None
 ) -> CallSite:
+    arguments: list[Argument] = []
+    evaluate = frame.evaluate
     if quiet:
         with frame.quietly():
-            arguments = tuple(Argument(frame.evaluate(argument.value), argument) for argument in node.args)
+            for argument in node.args:
+                arguments.append(Argument(evaluate(argument.value), argument))  # noqa: PERF401 - a list comprehension is a call
     else:
-        arguments = tuple(Argument(_argument(frame, argument), argument) for argument in node.args)
-    return CallSite(node, arguments, operands.dotted(node.func) or "the call", receiver)
+        for argument in node.args:
+            if argument.keyword is not None and argument.keyword.value in _TEXT_ARGUMENTS:
+                with frame.quietly():
+                    arguments.append(Argument(evaluate(argument.value), argument))
+            else:
+                arguments.append(Argument(evaluate(argument.value), argument))
+    return CallSite(node, tuple(arguments), operands.dotted(node.func) or "the call", receiver)
 
 
 _TEXT_ARGUMENTS = frozenset(
     {"choices", "help", "description", "msg", "match", "metavar", "reason", "title", "label", "name"}
 )
-
-
-def _argument(frame: Frame, argument: cst.Arg) -> Value:
-    if argument.keyword is not None and argument.keyword.value in _TEXT_ARGUMENTS:
-        with frame.quietly():
-            return frame.evaluate(argument.value)
-    return frame.evaluate(argument.value)
 
 
 def call_value(frame: Frame, callee: Value, site: CallSite) -> Value:

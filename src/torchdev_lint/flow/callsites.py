@@ -81,20 +81,24 @@ class CallSite:
         """The positional arguments, with the known items of a starred one, up to the first star of unknown length."""
         found: list[Argument] = []
         for argument in self.arguments:
-            if argument.star == "*":
+            node = argument.node
+            if not node.star:
+                if node.keyword is None:
+                    found.append(argument)
+            elif node.star == "*":
                 if not isinstance(argument.value, Items):
                     break
-                found += [Argument(item, argument.node) for item in argument.value.items]
-            elif argument.keyword is None and not argument.star:
-                found.append(argument)
+                found += [Argument(item, node) for item in argument.value.items]
         return found
 
     def keyword(self, name: str) -> Argument | None:
         """The argument given by this keyword, also where it is in a dict behind two stars."""
         for argument in self.arguments:
-            if argument.keyword == name:
-                return argument
-            if argument.star == "**" and isinstance(argument.value, Entries):
+            node = argument.node
+            if node.keyword is not None:
+                if node.keyword.value == name:
+                    return argument
+            elif node.star == "**" and isinstance(argument.value, Entries):
                 held = dict(argument.value.entries)
                 if name in held:
                     return Argument(held[name], argument.node)

@@ -25,7 +25,7 @@ from torchdev_lint.flow.lattice import (
     with_origin,
 )
 from torchdev_lint.flow.objects import escape, get_attribute, move
-from torchdev_lint.flow.trees import walk
+from torchdev_lint.flow.trees import remembered, walk
 from torchdev_lint.flow.values import (
     UNKNOWN,
     AnyOf,
@@ -64,16 +64,27 @@ class ClassModel:
     """Methods as decorators of the file have made them."""
     setters: dict[str, cst.FunctionDef] = field(default_factory=dict)
     """What is run where an attribute of this name is set, by `@name.setter`."""
+    is_complete: bool = False
+    """Whether the body of the class was executed to its end."""
+    # What is asked of every call, found out once: the bases do not change, nor do the methods of a complete class.
+    _lineage: tuple[ClassModel, ...] | None = None
+    _imported_bases: tuple[str, ...] | None = None
+    _is_module: bool | None = None
 
     def bases_in_file(self) -> list[ClassModel]:
         """The base classes that this file defines."""
         return [base.model for base in self.bases if isinstance(base, Class)]
 
-    def lineage(self) -> list[ClassModel]:
+    def lineage(self) -> tuple[ClassModel, ...]:
         """The class and all that it derives from in this file, each once, in the order in which names are looked for.
 
         Classes that derive from the same ones are met in very many ways.
         """
+        if self._lineage is None:
+            self._lineage = self._found_lineage()
+        return self._lineage
+
+    def _found_lineage(self) -> tuple[ClassModel, ...]:
         found: dict[int, ClassModel] = {}
         pending = [self]
         while pending:
@@ -81,12 +92,15 @@ class ClassModel:
             if id(model) not in found:
                 found[id(model)] = model
                 pending += reversed(model.bases_in_file())
-        return list(found.values())
+        return tuple(found.values())
 
-    def imported_bases(self) -> Iterator[str]:
+    def imported_bases(self) -> tuple[str, ...]:
         """The base classes from elsewhere, by path, of the class and of its bases in the file."""
-        for model in self.lineage():
-            yield from (base.path for base in model.bases if isinstance(base, Api))
+        if self._imported_bases is None:
+            self._imported_bases = tuple(
+                base.path for model in self.lineage() for base in model.bases if isinstance(base, Api)
+            )
+        return self._imported_bases
 
     def has_unseen_base(self) -> bool:
         """Whether a base class outside the file (other than nn.Module's like and object) may define anything."""
@@ -104,6 +118,17 @@ class ClassModel:
     @property
     def is_module(self) -> bool:
         """Whether the class derives from nn.Module, as far as the file shows."""
+        if self._is_module is not None:
+            return self._is_module
+        found = self._derives_from_module()
+        if found is None:  # not kept: whoever asks looks at the text, of which parts may be exchanged
+            return any(model.has_unseen_base() and model._registers() for model in self.lineage())
+        if self.is_complete:
+            self._is_module = found
+        return found
+
+    def _derives_from_module(self) -> bool | None:
+        """None if that depends on what is registered."""
         for path in self.imported_bases():
             if (
                 path.startswith("torch.nn.")
@@ -111,35 +136,15 @@ class ClassModel:
                 or library_facts.is_module_class(self.frame.analysis.options.shelf, path)
             ):
                 return True
-        return any(
-            model.has_unseen_base() and (model.find("forward") is not None or model._registers())
-            for model in self.lineage()
-        )
+        unseen = [model for model in self.lineage() if model.has_unseen_base()]
+        if any(model.find("forward") is not None for model in unseen):
+            return True
+        return None if unseen else False
 
     def _registers(self) -> bool:
         """Whether `__init__` registers parameters or buffers."""
         initializer = self.find("__init__")
-        if initializer is None:
-            return False
-        for node in walk(initializer.body):
-            match node:
-                case cst.Call(
-                    func=cst.Attribute(
-                        value=cst.Name(value="self"),
-                        attr=cst.Name(value="register_buffer" | "register_parameter" | "add_module"),
-                    )
-                ):
-                    return True
-                case cst.Assign(
-                    targets=[cst.AssignTarget(target=cst.Attribute(value=cst.Name(value="self")))],
-                    value=cst.Call(
-                        func=cst.Name(value="Parameter") | cst.Attribute(attr=cst.Name(value="Parameter"))
-                    ),
-                ):
-                    return True
-                case _:
-                    pass
-        return False
+        return initializer is not None and _registers(initializer)
 
     @property
     def is_record(self) -> bool:
@@ -200,7 +205,7 @@ class ClassModel:
         for module in (analysis.module, self.frame.source.module):
             key = ("set by functions", id(module))
             if key not in analysis.notes:
-                analysis.notes[key] = set(_set_through_names(module))
+                analysis.notes[key] = _set_through_names(module)
             found |= analysis.notes[key]
         return found
 
@@ -226,7 +231,35 @@ class ClassModel:
         return any(self.find(name) is not None for name in (*IN_PLACE_MOVES, "_apply"))
 
 
-def _set_through_names(module: cst.Module) -> Iterator[tuple[str, str]]:
+@remembered(cst.FunctionDef)
+def _registers(initializer: cst.FunctionDef) -> bool:
+    for node in walk(initializer.body):
+        match node:
+            case cst.Call(
+                func=cst.Attribute(
+                    value=cst.Name(value="self"),
+                    attr=cst.Name(value="register_buffer" | "register_parameter" | "add_module"),
+                )
+            ):
+                return True
+            case cst.Assign(
+                targets=[cst.AssignTarget(target=cst.Attribute(value=cst.Name(value="self")))],
+                value=cst.Call(
+                    func=cst.Name(value="Parameter") | cst.Attribute(attr=cst.Name(value="Parameter"))
+                ),
+            ):
+                return True
+            case _:
+                pass
+    return False
+
+
+@remembered(cst.Module)
+def _set_through_names(module: cst.Module) -> frozenset[tuple[str, str]]:
+    return frozenset(_attributes_of_names(module))
+
+
+def _attributes_of_names(module: cst.Module) -> Iterator[tuple[str, str]]:
     for function in walk(module):
         if isinstance(function, cst.FunctionDef):
             for node in walk(function.body):

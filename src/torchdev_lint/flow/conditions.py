@@ -88,13 +88,12 @@ FALSE = Constant(False)
 
 def negate(formula: Formula) -> Formula:
     """The opposite, without double negation."""
-    match formula:
-        case Constant(value):
-            return FALSE if value else TRUE
-        case Not(operand):
-            return operand
-        case _:
-            return Not(formula)
+    kind = type(formula)  # asked so often that patterns would be felt
+    if kind is Atom:
+        return Not(formula)
+    if isinstance(formula, Constant):
+        return FALSE if formula.value else TRUE
+    return formula.operand if isinstance(formula, Not) else Not(formula)
 
 
 def conjunction(*operands: Formula) -> Formula:
@@ -196,14 +195,15 @@ def extended(path: tuple[Formula, ...], formula: Formula) -> tuple[Formula, ...]
 
 def truth(formula: Formula, assignment: Mapping[Atom, bool]) -> bool | None:
     """The formula's truth under a (possibly partial) assignment; None when the assignment does not settle it."""
+    if isinstance(formula, Atom):
+        return assignment.get(formula)
+    if isinstance(formula, Not):
+        operand = formula.operand
+        inner = assignment.get(operand) if isinstance(operand, Atom) else truth(operand, assignment)
+        return None if inner is None else not inner
     match formula:
         case Constant(value):
             return value
-        case Atom():
-            return assignment.get(formula)
-        case Not(operand):
-            inner = truth(operand, assignment)
-            return None if inner is None else not inner
         case And(operands):
             found = [truth(operand, assignment) for operand in operands]
             return False if False in found else None if None in found else True

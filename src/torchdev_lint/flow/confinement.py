@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import libcst as cst
 
-from torchdev_lint.flow.trees import walk
+from torchdev_lint.flow.trees import remembered, walk
 from torchdev_lint.torch_api.modules import IN_PLACE_MOVES, MODEL_METHODS
 from torchdev_lint.torch_api.tensor_surface import TENSOR_NAMES
 
@@ -89,18 +89,24 @@ _OF_TEXT = frozenset("endswith find format lower startswith".split())
 
 def built_once(methods: Iterable[cst.FunctionDef], name: str) -> tuple[cst.FunctionDef, cst.Call] | None:
     """The one call in the methods whose result `self` keeps under this name, and its method; None if there are others."""
-    found: list[tuple[cst.FunctionDef, cst.Call]] = []
-    for method in methods:
-        for node in walk(method.body):
-            match node:
-                case cst.Assign(
-                    targets=[cst.AssignTarget(target=cst.Attribute(attr=cst.Name(value=attribute)))],
-                    value=cst.Call() as made,
-                ) if attribute == name:
-                    found.append((method, made))
-                case _:
-                    pass
+    found = [(method, made) for method in methods for attribute, made in _built(method) if attribute == name]
     return found[0] if len(found) == 1 else None
+
+
+@remembered(cst.FunctionDef)
+def _built(method: cst.FunctionDef) -> tuple[tuple[str, cst.Call], ...]:
+    """The attributes that a method sets to the result of a call, with that call."""
+    found: list[tuple[str, cst.Call]] = []
+    for node in walk(method.body):
+        match node:
+            case cst.Assign(
+                targets=[cst.AssignTarget(target=cst.Attribute(attr=cst.Name(value=attribute)))],
+                value=cst.Call() as made,
+            ):
+                found.append((attribute, made))
+            case _:
+                pass
+    return tuple(found)
 
 
 def _hands_itself_on(owner: cst.ClassDef) -> bool:

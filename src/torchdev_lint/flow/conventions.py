@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from torchdev_lint.flow.operands import dotted
-from torchdev_lint.flow.trees import walk
+from torchdev_lint.flow.trees import remembered, walk
 from torchdev_lint.torch_api.modules import MODEL_METHODS
 
 _MODELS = re.compile(
@@ -56,7 +56,9 @@ def placements(methods: Iterable[cst.FunctionDef]) -> Iterator[Placement]:
     """The models that the methods of a class keep on one of the class's own devices, and nowhere else."""
     seen = _Seen()
     for method in methods:
-        _look_at(method, seen)
+        for where, model, device, node in _shown(method):
+            known = seen.moved if where == "moved" else seen.given
+            known.setdefault(model, {}).setdefault(device, node)
     for model in {**seen.moved, **seen.given}:
         devices = seen.moved.get(model) or seen.given[model]
         elsewhere = {*seen.moved.get(model, ()), *seen.given.get(model, ())} - set(devices)
@@ -66,7 +68,10 @@ def placements(methods: Iterable[cst.FunctionDef]) -> Iterator[Placement]:
                 yield Placement(model, device, node)
 
 
-def _look_at(method: cst.FunctionDef, seen: _Seen) -> None:
+@remembered(cst.FunctionDef)
+def _shown(method: cst.FunctionDef) -> tuple[tuple[str, str, str, cst.Call], ...]:
+    """What a method shows: (`moved` | `given`, a model, a device, the call that shows it), in order."""
+    shown: list[tuple[str, str, str, cst.Call]] = []
     names: dict[str, tuple[str, cst.Call]] = {}
     aliases: dict[str, str] = {}
     parameters = {parameter.name.value for parameter in (*method.params.params, *method.params.kwonly_params)}
@@ -112,7 +117,7 @@ def _look_at(method: cst.FunctionDef, seen: _Seen) -> None:
             case cst.Assign(targets=[cst.AssignTarget(target=target)], value=value):
                 model, found = dotted(target), place(value)
                 if model is not None and found is not None and _is_model(model):
-                    seen.moved.setdefault(model, {}).setdefault(*found)
+                    shown.append(("moved", model, *found))
             case cst.Call(func=cst.Attribute(value=receiver, attr=cst.Name(value="to" | "cuda" | "cpu"))):
                 model = dotted(receiver)
                 given = node.args[0].value if node.args else None
@@ -120,15 +125,16 @@ def _look_at(method: cst.FunctionDef, seen: _Seen) -> None:
                     continue  # `def to(self, device)`: the class's device changes along with it
                 found = place(node)
                 if model is not None and found is not None and _is_model(model):
-                    seen.moved.setdefault(model, {}).setdefault(*found)
+                    shown.append(("moved", model, *found))
             case cst.Call(func=function, args=arguments):
                 model = _model_called(function)
                 for argument in arguments if model is not None else ():
                     found = place(argument.value)
                     if model is not None and found is not None:
-                        seen.given.setdefault(model, {}).setdefault(*found)
+                        shown.append(("given", model, *found))
             case _:
                 pass
+    return tuple(shown)
 
 
 def _text(node: cst.BaseExpression, aliases: dict[str, str]) -> str | None:

@@ -30,7 +30,7 @@ def check_test(frame: Frame, node: cst.BaseExpression) -> None:
 
 def check_default(frame: Frame, node: cst.BooleanOperation) -> None:
     """`index or default`, as a value."""
-    if not isinstance(node.operator, cst.Or) or not isinstance(node.left, (cst.Name, cst.Attribute)):
+    if type(node.operator) is not cst.Or or type(node.left) not in (cst.Name, cst.Attribute):
         return
     if _is_zero(node.right):
         return

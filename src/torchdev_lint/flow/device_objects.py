@@ -93,8 +93,11 @@ class Sides:
 
 def check_comparison(frame: Frame, node: cst.Comparison, sides: Sides, operator: cst.BaseCompOp) -> None:
     """`device == "cpu"`, `device in ("cpu", "cuda")`, `"cuda" in device`."""
+    kind = type(operator)
+    if kind not in (cst.In, cst.NotIn, cst.Equal, cst.NotEqual):
+        return
     left_node, left, right_node, right = sides.left_node, sides.left, sides.right_node, sides.right
-    if isinstance(operator, (cst.In, cst.NotIn)):
+    if kind is cst.In or kind is cst.NotIn:
         if is_device_object(frame, left):
             strings = [_string(item) for item in right.items] if isinstance(right, Items) else []
             if strings and None not in strings and isinstance(right_node, (cst.Tuple, cst.List, cst.Set)):
@@ -105,9 +108,7 @@ def check_comparison(frame: Frame, node: cst.Comparison, sides: Sides, operator:
         elif is_device_object(frame, right) and isinstance(left, Literal) and isinstance(left.value, str):
             _as_text(frame, right_node, node)
         return
-    if not isinstance(operator, (cst.Equal, cst.NotEqual)):
-        return
-    always = isinstance(operator, cst.NotEqual)
+    always = kind is cst.NotEqual
     for device, device_node, other, other_node in (
         (left, left_node, right, right_node),
         (right, right_node, left, left_node),
@@ -258,7 +259,7 @@ def _handles_both(frame: Frame, node: cst.Comparison, device: cst.BaseExpression
 
 def check_method(frame: Frame, receiver: Value, name: str, site: CallSite) -> None:
     """`x.is_cuda()` and `device.startswith("cuda")`."""
-    if not isinstance(site.node, cst.Call) or site.receiver is None:
+    if site.receiver is None or not isinstance(site.node, cst.Call):
         return
     if name in api.TYPE_FLAGS and isinstance(receiver, Tensor) and not (receiver.batch or receiver.mapping):
         text = frame.analysis.text(site.node.func)

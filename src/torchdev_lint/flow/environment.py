@@ -70,8 +70,10 @@ class Environment:
 
 def refreshed(env: Environment, value: Value, depth: int = 3) -> Value:
     """A container as it is now: what was changed in place through any of its names is seen through all."""
-    if not isinstance(value, (Items, Many, Entries)):
+    kind = type(value)
+    if kind is not Items and kind is not Many and kind is not Entries:
         return value
+    assert isinstance(value, (Items, Many, Entries))
     if value.cell is not None:
         state = env.found(value.cell)
         if state is not None and state.kind == "cell":
@@ -154,15 +156,16 @@ def merge(left: Environment | None, right: Environment | None) -> Environment | 
             # nearly all values are shared between the copies; comparing them by their structure is what costs
             names[name] = join(guard, held, value)
     heap = dict(left.heap)
-    for key, state in right.heap.items():
-        other = heap.get(key)
-        if other is state:
-            continue
-        heap[key] = _merge_states(guard, _untouched(left, key, state) if other is None else other, state)
-    if len(heap) > len(right.heap):
-        for key, state in left.heap.items():
-            if key not in right.heap:
-                heap[key] = _merge_states(guard, state, _untouched(right, key, state))
+    if heap != right.heap:  # which compares what is shared by its identity, and much faster than a loop would
+        for key, state in right.heap.items():
+            other = heap.get(key)
+            if other is state:
+                continue
+            heap[key] = _merge_states(guard, _untouched(left, key, state) if other is None else other, state)
+        if len(heap) > len(right.heap):
+            for key, state in left.heap.items():
+                if key not in right.heap:
+                    heap[key] = _merge_states(guard, state, _untouched(right, key, state))
     default = left.default_device if left.default_device == right.default_device else UnknownDevice()
     path = left.path
     if path is not right.path:

@@ -142,7 +142,7 @@ def _display(frame: Frame, node: cst.Tuple | cst.List | cst.Set) -> Value:
     fixed = True
     for element in node.elements:
         value = frame.evaluate(element.value)
-        if isinstance(element, cst.StarredElement):
+        if type(element) is cst.StarredElement:
             if isinstance(value, Items):
                 values += value.items
             else:
@@ -151,7 +151,7 @@ def _display(frame: Frame, node: cst.Tuple | cst.List | cst.Set) -> Value:
         else:
             values.append(value)
     made = containers.sequence(values, fixed=fixed)
-    return made if isinstance(node, cst.Tuple) else containers.with_cell(frame, node, made)
+    return made if type(node) is cst.Tuple else containers.with_cell(frame, node, made)
 
 
 @expression(cst.Dict)
@@ -244,10 +244,11 @@ def visit_UnaryOperation(frame: Frame, node: cst.UnaryOperation) -> Value:
 
 @expression(cst.BinaryOperation)
 def visit_BinaryOperation(frame: Frame, node: cst.BinaryOperation) -> Value:
-    if isinstance(node.left, (cst.SimpleString, cst.FormattedString)):
+    kind = type(node.left)
+    if kind is cst.SimpleString or kind is cst.FormattedString:
         with frame.quietly():
             left, right = frame.evaluate(node.left), frame.evaluate(node.right)
-    elif isinstance(node.operator, cst.Multiply) and isinstance(node.left, (cst.List, cst.Tuple)):
+    elif (kind is cst.List or kind is cst.Tuple) and type(node.operator) is cst.Multiply:
         # `["cuda:0"] * torch.cuda.is_available()`
         right = frame.evaluate(node.right)
         with frame.assuming(right.formula if isinstance(right, Truth) else TRUE):
@@ -272,16 +273,17 @@ def visit_Comparison(frame: Frame, node: cst.Comparison) -> Value:
     if len(comparisons) != 1:
         return Truth(truths.opaque(frame, node))
     operator, right = comparisons[0]
-    if isinstance(operator, (cst.Is, cst.IsNot)):
+    kind = type(operator)
+    if kind is cst.Is or kind is cst.IsNot:
         formula = truths.identity(frame, node, left, right)
-        return Truth(formula if isinstance(operator, cst.Is) else negate(formula))
-    if isinstance(operator, (cst.In, cst.NotIn)):
-        return Truth(literals.membership(frame, node, left, right, negated=isinstance(operator, cst.NotIn)))
+        return Truth(formula if kind is cst.Is else negate(formula))
+    if kind is cst.In or kind is cst.NotIn:
+        return Truth(literals.membership(frame, node, left, right, negated=kind is cst.NotIn))
     if isinstance(left, Tensor) or isinstance(right, Tensor):
         return operations.binary_operation(frame, node, left, right)
-    if isinstance(operator, (cst.Equal, cst.NotEqual)):
+    if kind is cst.Equal or kind is cst.NotEqual:
         formula = truths.equality(frame, node, left, right)
-        return Truth(formula if isinstance(operator, cst.Equal) else negate(formula))
+        return Truth(formula if kind is cst.Equal else negate(formula))
     counted = literals.device_count(operator, left, right)
     return Truth(
         counted if counted is not None else truths.compare_numbers(frame, node, operator, left, right)
@@ -296,10 +298,10 @@ def visit_Subscript(frame: Frame, node: cst.Subscript) -> Value:
     value = frame.evaluate(node.value)
     keys: list[Value] = []
     for element in node.slice:
-        if isinstance(element.slice, cst.Index):
+        if type(element.slice) is cst.Index:
             with frame.quietly():
                 keys.append(frame.evaluate(element.slice.value))
-        elif isinstance(element.slice, cst.Slice):
+        elif type(element.slice) is cst.Slice:
             parts = (element.slice.lower, element.slice.upper, element.slice.step)
             bounds = [None if part is None else frame.evaluate(part) for part in parts]
             if isinstance(value, (Items, Many)) and len(node.slice) == 1:
@@ -314,8 +316,13 @@ def visit_Subscript(frame: Frame, node: cst.Subscript) -> Value:
     return subscript(frame, node, value, keys)
 
 
+_DISPLAYS = (cst.Tuple, cst.List, cst.Dict)
+
+
 def _selection(frame: Frame, node: cst.Subscript) -> Value | None:
     """`("cpu", "cuda")[available]` and `{True: a, False: b}[flag]`: a choice by a condition."""
+    if type(node.value) not in _DISPLAYS:
+        return None
     match node:
         case cst.Subscript(
             value=cst.Tuple(elements=[cst.Element(value=no), cst.Element(value=yes)])

@@ -123,6 +123,7 @@ class Frame:
         self.alive = True
         self.parent = parent
         self.caller = caller
+        self._depth: int = 0 if caller is None else caller._depth + 1
         self.function = function
         self.call = call
         self.returns: list[tuple[Value, Environment]] = []
@@ -175,12 +176,12 @@ class Frame:
 
     def execute(self, statements: Sequence[cst.CSTNode]) -> None:
         """Run statements in order until one leaves."""
-        analysis = self.analysis
+        analysis, foreign = self.analysis, self.source.foreign
         for node in statements:
             if not self.alive:
                 return
             analysis.budget -= 1
-            if self.source.foreign:
+            if foreign:
                 analysis.elsewhere -= 1
             handler = STATEMENTS.get(type(node))
             if handler is not None:
@@ -232,11 +233,13 @@ class Frame:
         while frame is not None:
             value = frame.env.names.get(name)
             if value is not None:
-                if type(value) is Import or type(value) is Either:
+                kind = type(value)
+                if kind is Import or kind is Either:
                     value = self.analysis.imports.held(value)
-                if self.analysis.mutations:
-                    value = refreshed(self.env, value)
-                return narrowed(value, self.env.path) if type(value) is Either else value
+                    kind = type(value)
+                if kind is Items or kind is Many or kind is Entries:
+                    return refreshed(self.env, value) if self.analysis.mutations else value
+                return narrowed(value, self.env.path) if kind is Either else value
             frame = frame.parent
         if self.source.stars:
             found = self.analysis.imports.starred(self.source, name)
@@ -314,10 +317,7 @@ class Frame:
 
     def depth(self) -> int:
         """How many calls deep this activation is."""
-        frame, count = self.caller, 0
-        while frame is not None:
-            frame, count = frame.caller, count + 1
-        return count
+        return self._depth
 
     def running(self, node: cst.CSTNode) -> int:
         """How often a function is already being executed further up the stack."""

@@ -34,10 +34,7 @@ from torchdev_lint.torch_api.libraries import SIGNATURE_KEEPING_DECORATORS
 
 def body_of(node: cst.FunctionDef | cst.Lambda) -> list[cst.CSTNode]:
     """The statements of a function's body."""
-    if isinstance(node, cst.Lambda):
-        return []
-    body = node.body
-    return list(body.body)
+    return list(node.body.body) if isinstance(node, cst.FunctionDef) else []
 
 
 def _keeps_signature(function: Function) -> bool:
@@ -50,13 +47,16 @@ def can_follow(frame: Frame, function: Function, site: CallSite | None = None) -
     A function that calls itself is followed a few times over if it is given a container, a tensor or a module: it goes through the
     parts of something.
     """
-    allowed = MAX_RECURSION if site is not None and _goes_through_parts(frame, site) else 0
-    return (
-        frame.analysis.affords(function)
-        and frame.depth() < MAX_CALL_DEPTH
-        and frame.running(function.node) <= allowed
-        and _keeps_signature(function)
-    )
+    if (
+        frame.depth() >= MAX_CALL_DEPTH
+        or not frame.analysis.affords(function)
+        or not _keeps_signature(function)
+    ):
+        return False
+    running = frame.running(function.node)
+    if running == 0:
+        return True
+    return running <= MAX_RECURSION and site is not None and _goes_through_parts(frame, site)
 
 
 MAX_RECURSION = 3
@@ -114,23 +114,28 @@ def call(frame: Frame, function: Function, site: CallSite) -> Value:
     )
     child.salt, child.round = frame.salt, frame.round
     child.env.names = _bind(child, function, site)
+    analysis = frame.analysis
+    of_module = function.owner is not None and function.owner.is_module
+    private = is_private(function.name)
     for name, given in child.env.names.items():
         key = parameter_key(function.node, name)
-        of_module = function.owner is not None and function.owner.is_module
-        frame.analysis.see_argument(
+        analysis.see_argument(
             key,
             given,
             moved=_was_moved(frame, given),
             of_module=of_module,
             # a function inside of another has no callers but those that are read with it
-            is_private=is_private(function.name) or function.frame.function is not None,
+            is_private=private or function.frame.function is not None,
         )
-    if is_private(function.name):
+    if private:
         key_of_calls = ("called later", id(function.node))
         later = not frame.building() or frame.analysis.notes.get(key_of_calls, False)
         frame.analysis.notes[key_of_calls] = later
-    with frame.analysis.entering(frame, function, matters=matters):
+    entered = analysis.enter(frame, function, matters=matters)
+    try:
         value, end = run_body(child, function)
+    finally:
+        analysis.left(function, entered, matters=matters)
     if end is None:
         frame.leave()
         return UNKNOWN
@@ -193,7 +198,7 @@ def _matters(frame: Frame, value: Value) -> bool:
 def run_body(child: Frame, function: Function) -> tuple[Value, Environment | None]:
     """Execute a body whose parameters are bound; its result and the environment at its end."""
     node = function.node
-    if isinstance(node, cst.Lambda):
+    if type(node) is cst.Lambda:
         return child.evaluate(node.body), child.env
     child.execute(body_of(node))
     value, end = child.join_returns()
@@ -263,7 +268,7 @@ def _bind(child: Frame, function: Function, site: CallSite) -> dict[str, Value]:
             names[name] = open_ended if parameter.default is None else UNKNOWN
         else:
             names[name] = _default(function, parameter)
-    if isinstance(parameters.star_arg, cst.Param):
+    if type(parameters.star_arg) is cst.Param:
         names[parameters.star_arg.name.value] = (
             Items(tuple(positional)) if open_ended is None else Many(join_all([*positional, open_ended]))
         )

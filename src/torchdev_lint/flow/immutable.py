@@ -23,19 +23,32 @@ else:
 
         return make
 
-    _names: dict[type, tuple[str, ...]] = {}
-    """The fields of a class that its constructor takes."""
+    _copiers = {}
+    """By class and changed fields: what makes a copy with other values of these fields."""
 
     def replace(value, /, **changes):
         """The same value with some fields changed."""
-        kind = type(value)
-        names = _names.get(kind)
-        if names is None:
-            names = _names[kind] = tuple(one.name for one in dataclasses.fields(kind) if one.init)
-        for name in names:
-            if name not in changes:
-                changes[name] = getattr(value, name)
-        return kind(**changes)
+        key = (type(value), *changes)
+        copier = _copiers.get(key)
+        if copier is None:
+            copier = _copiers[key] = _copier(*key)
+        return copier(value, *changes.values())
+
+    def _copier(kind, *changed):
+        # As with the methods of a dataclass, written out: going through the fields of each value takes several times as long.
+        given = {name: f"new_{name}" for name in changed}
+        fields = [one for one in dataclasses.fields(kind) if one.init]
+        unknown = set(changed) - {one.name for one in fields}
+        if unknown:
+            raise TypeError(f"{kind.__name__} has no field {min(unknown)!r}")
+        arguments = [
+            f"{one.name}={given.get(one.name, f'value.{one.name}')}"
+            if one.kw_only
+            else given.get(one.name, f"value.{one.name}")
+            for one in sorted(fields, key=lambda one: one.kw_only)
+        ]
+        text = f"lambda value, {', '.join(given.values())}: kind({', '.join(arguments)})"
+        return eval(text, {"kind": kind})
 
 
 __all__ = ["dataclass", "replace"]

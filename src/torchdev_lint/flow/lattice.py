@@ -127,6 +127,9 @@ CPU = Cpu()
 
 def leaves(device: Device) -> Iterator[Leaf]:
     """All leaves, left to right."""
+    if not isinstance(device, Choice):
+        yield device
+        return
     stack: list[Device] = [device]
     while stack:
         top = stack.pop()
@@ -145,7 +148,7 @@ def device_atoms(device: Device) -> frozenset[Atom]:
 
 def choose(guard: Formula | None, then: Device, otherwise: Device) -> Device:
     """The join of two devices; without a guard to tell them apart, different devices join to unknown."""
-    if then == otherwise:
+    if then is otherwise or then == otherwise:
         return then
     if guard is None:
         return UNKNOWN_DEVICE

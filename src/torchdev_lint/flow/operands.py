@@ -85,7 +85,7 @@ def given_by(argument: Argument) -> list[Given]:
         return [Given(value, node, inside=True)]
     if not isinstance(value, Items):
         return [Given(value, node)]
-    written = node.elements if isinstance(node, (cst.Tuple, cst.List)) else ()
+    written = node.elements if type(node) is cst.Tuple or type(node) is cst.List else ()
     if len(written) == len(value.items):
         return [Given(item, element.value) for item, element in zip(value.items, written, strict=True)]
     return [Given(item, node, inside=True) for item in value.items]

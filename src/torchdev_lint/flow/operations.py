@@ -14,6 +14,7 @@ from torchdev_lint.flow.lattice import (
     Cpu,
     Device,
     Level,
+    Symbol,
     UnknownDevice,
     conflict,
     leaves,
@@ -51,15 +52,20 @@ def combine(
     roles: list[str],
 ) -> Value:
     """The result of an operation on operands that must share a device, each with its role (`torch_api.operators`)."""
+    if not operands:
+        return UNKNOWN
     found: list[tuple[Device, bool | None, Operand]] = []
     strict: list[tuple[Device, bool | None, Operand]] = []
     lenient: list[tuple[Device, bool | None, Operand]] = []
     # beside a tensor that cannot but be on the CPU, a 0-dim one is at fault wherever it is not there, too
-    if any(_is_on_cpu(frame, one, role) for one, role in zip(operands, roles, strict=True)):
+    if SCALAR in roles and any(
+        _is_on_cpu(frame, one, role) for one, role in zip(operands, roles, strict=True)
+    ):
         roles = [SHARED if role == SCALAR else role for role in roles]
-    guesses = [given.value.guess for given in operands if isinstance(given.value, Tensor)]
-    # PyTorch's own functions return tensors, whatever they were given
-    guess = operation == "operator" and bool(guesses) and all(guesses)
+    guess = False
+    if operation == "operator":  # PyTorch's own functions return tensors, whatever they were given
+        guesses = [given.value.guess for given in operands if isinstance(given.value, Tensor)]
+        guess = bool(guesses) and all(guesses)
     for given, role in zip(operands, roles, strict=True):
         value = given.value
         device = tensor_device(frame, value)
@@ -113,6 +119,8 @@ def _is_strict(role: str, entry: tuple[Device, bool | None, Operand]) -> bool:
 
 
 def _on_host(device: Device) -> bool:
+    if isinstance(device, Symbol):
+        return False
     return any(isinstance(leaf, (Cpu, UnknownDevice)) for leaf in leaves(device))
 
 
@@ -124,4 +132,6 @@ def _device_of_scalars(found: list[tuple[Device, bool | None, Operand]], operand
 
 
 def _unknown(device: Device) -> bool:
-    return any(leaf == UNKNOWN_DEVICE or isinstance(leaf, Anywhere) for leaf in leaves(device))
+    if isinstance(device, Symbol):
+        return False
+    return any(isinstance(leaf, (UnknownDevice, Anywhere)) for leaf in leaves(device))

@@ -15,7 +15,7 @@ import libcst as cst
 
 from torchdev_lint.flow.lattice import Cpu
 from torchdev_lint.flow.operands import dotted
-from torchdev_lint.flow.trees import walk
+from torchdev_lint.flow.trees import remembered, walk
 from torchdev_lint.flow.values import Tensor, Value
 from torchdev_lint.torch_api.callables import CONTAINER_CHANGES
 from torchdev_lint.torch_api.modules import IN_PLACE_MOVES
@@ -82,11 +82,16 @@ def _is_set_from_outside(model: ClassModel, name: str) -> bool:
     analysis = model.frame.analysis
     key = ("set from outside", id(model.frame.source.module))
     if key not in analysis.notes:
-        analysis.notes[key] = set(_set_from_outside(model.frame.source.module))
+        analysis.notes[key] = _set_from_outside(model.frame.source.module)
     return name in analysis.notes[key]
 
 
-def _set_from_outside(module: cst.Module) -> Iterator[str]:
+@remembered(cst.Module)
+def _set_from_outside(module: cst.Module) -> frozenset[str]:
+    return frozenset(_other_attributes_set(module))
+
+
+def _other_attributes_set(module: cst.Module) -> Iterator[str]:
     for node in walk(module):
         match node:
             case cst.Assign(targets=[cst.AssignTarget(target=cst.Attribute() as target)], value=value):
@@ -128,18 +133,24 @@ def _setters(model: ClassModel, initializer: cst.FunctionDef) -> set[int]:
     found: set[int] = set()
     waiting = [initializer]
     while waiting:
-        for node in walk(waiting.pop().body, below=(cst.ClassDef, cst.FunctionDef, cst.Lambda)):
-            match node:
-                case cst.Call(
-                    func=cst.Attribute(value=cst.Name(value="self"), attr=cst.Name(value=name)), args=[]
-                ):
-                    method = model.find(name)
-                    if method is not None and id(method) not in found and len(method.params.params) == 1:
-                        found.add(id(method))
-                        waiting.append(method)
-                case _:
-                    pass
+        for name in _called_without_arguments(waiting.pop()):
+            method = model.find(name)
+            if method is not None and id(method) not in found and len(method.params.params) == 1:
+                found.add(id(method))
+                waiting.append(method)
     return found
+
+
+@remembered(cst.FunctionDef)
+def _called_without_arguments(method: cst.FunctionDef) -> tuple[str, ...]:
+    """The methods that are called as `self.name()`, in order."""
+    names = []
+    for node in walk(method.body, below=(cst.ClassDef, cst.FunctionDef, cst.Lambda)):
+        if type(node) is cst.Call and not node.args and type(node.func) is cst.Attribute:
+            called = node.func
+            if type(called.value) is cst.Name and called.value.value == "self":
+                names.append(called.attr.value)
+    return tuple(names)
 
 
 def _values_set(
@@ -245,17 +256,18 @@ def _keeps_place(method: cst.FunctionDef, name: str) -> bool:
     return True
 
 
-def _self_writes(method: cst.FunctionDef) -> set[str]:
+@remembered(cst.FunctionDef)
+def _self_writes(method: cst.FunctionDef) -> frozenset[str]:
     """The attributes of `self` that a method assigns, registers, deletes or moves in place."""
     names: set[str] = set()
 
     for node in walk(method.body, below=(cst.ClassDef,)):
-        if isinstance(node, cst.Call):
+        if type(node) is cst.Call:
             names |= _called_writes(node)
         elif type(node) in _WITH_TARGET:  # asking LibCST's abstract classes takes several times as long
             target: cst.CSTNode = node.target  # type: ignore[attr-defined]
             names |= _targets(target)
-    return names
+    return frozenset(names)
 
 
 _WITH_TARGET = frozenset((cst.AssignTarget, cst.AnnAssign, cst.AugAssign, cst.For, cst.NamedExpr, cst.Del))

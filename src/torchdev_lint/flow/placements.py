@@ -84,7 +84,7 @@ def _just_built(device: Device) -> bool:
 
 def note_assigned(frame: Frame, node: cst.BaseExpression, value: Value) -> None:
     """The value of `node` is assigned: if it is a module that is still where it was built, it could be moved here."""
-    if not isinstance(value, Object) or not isinstance(node, (cst.Name, cst.Attribute, cst.Call)):
+    if not isinstance(value, Object) or type(node) not in (cst.Name, cst.Attribute, cst.Call):
         return
     state = frame.state(value)
     if state.kind != "module" or state.moved or not isinstance(state.device, Cpu) or frame.source.foreign:

@@ -21,7 +21,7 @@ from torchdev_lint.flow.environment import Environment
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.imports import joined
 from torchdev_lint.flow.lattice import CPU
-from torchdev_lint.flow.trees import walk
+from torchdev_lint.flow.trees import remembered, walk
 from torchdev_lint.flow.values import (
     UNKNOWN,
     Api,
@@ -326,8 +326,13 @@ def _lasting(value: Value) -> Value:
     return UNKNOWN if value == Items(()) else value
 
 
-def _rebound(module: cst.Module) -> Iterator[str]:
+@remembered(cst.Module)
+def _rebound(module: cst.Module) -> tuple[str, ...]:
     """The names that functions of the module assign with `global`."""
+    return tuple(_declared_global(module))
+
+
+def _declared_global(module: cst.Module) -> Iterator[str]:
     pending: list[Any] = [module]
     while pending:
         node = pending.pop()
@@ -350,6 +355,7 @@ _SCRIPTS = ("main.py", "train.py", "run.py")
 """What programs of several files call the one that is run."""
 
 
+@remembered(cst.Module)
 def sets_default_device(module: cst.Module) -> bool:
     """Whether a function or class of the file sets the default device."""
     for statement in module.body:

@@ -64,11 +64,10 @@ def visit_SimpleStatementLine(frame: Frame, node: cst.SimpleStatementLine | cst.
 
 @statement(cst.Expr)
 def visit_Expr(frame: Frame, node: cst.Expr) -> None:
-    if isinstance(node.value, (cst.SimpleString, cst.ConcatenatedString)):
+    kind = type(node.value)
+    if kind is cst.SimpleString or kind is cst.ConcatenatedString:
         return  # a docstring or a string used as a comment
-    parts = (
-        [part.value for part in node.value.elements] if isinstance(node.value, cst.Tuple) else [node.value]
-    )
+    parts = [part.value for part in node.value.elements] if type(node.value) is cst.Tuple else [node.value]
     for part in parts:
         frame.discarded = part
         frame.discarded_with = node.value
@@ -446,6 +445,7 @@ def visit_ClassDef(frame: Frame, node: cst.ClassDef) -> None:
     inherited = [name for base in model.bases_in_file() for name in base.fields]
     model.fields = tuple(dict.fromkeys([*inherited, *fields]))
     model.attributes = frame.analysis.table(dict(body.env.names))
+    model.is_complete = True
     frame.env.heap = body.env.heap
     frame.bind(node.name.value, Class(model))
     for name, method in model.methods.items():

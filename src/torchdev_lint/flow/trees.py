@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from functools import lru_cache, wraps
+from typing import Any, TypeVar
 
 import libcst as cst
 
@@ -36,6 +37,31 @@ def _fields(kind: type[object]) -> tuple[str, ...] | None:
         )
     _below[kind] = names
     return names
+
+
+Of = TypeVar("Of", cst.FunctionDef, cst.Module)
+Found = TypeVar("Found")
+
+_REMEMBERED = {cst.FunctionDef: 512, cst.Module: 16}
+"""Of so many functions and files."""
+
+
+def remembered(kind: type[Of]) -> Callable[[Callable[[Of], Found]], Callable[[Of], Found]]:
+    """What is found out in the text of a function or module is remembered: files are read again for all that import them.
+
+    It is found out again where parts of the tree may be exchanged, and want to be told who looks at them (`units`).
+    """
+    def decorate(find: Callable[[Of], Found]) -> Callable[[Of], Found]:
+        keeping = lru_cache(maxsize=_REMEMBERED[kind])(find)
+
+        @wraps(find)
+        def found(node: Any) -> Found:
+            stays = type(node) is cst.Module or type(node.body) is cst.IndentedBlock
+            return keeping(node) if stays else find(node)
+
+        return found
+
+    return decorate
 
 
 def walk(root: cst.CSTNode, *, below: tuple[type[cst.CSTNode], ...] = ()) -> Iterator[cst.CSTNode]:
