@@ -51,6 +51,7 @@ def remembered(kind: type[Of]) -> Callable[[Callable[[Of], Found]], Callable[[Of
 
     It is found out again where parts of the tree may be exchanged, and want to be told who looks at them (`units`).
     """
+
     def decorate(find: Callable[[Of], Found]) -> Callable[[Of], Found]:
         keeping = lru_cache(maxsize=_REMEMBERED[kind])(find)
 
