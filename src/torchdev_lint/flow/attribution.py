@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from torchdev_lint.flow.analysis import Analysis
-from torchdev_lint.flow.conditions import Atom, Formula, Key, Not
+from torchdev_lint.flow.conditions import And, Atom, Formula, Key, Not
 from torchdev_lint.flow.events import Place, Transfer
 from torchdev_lint.flow.evidence import TESTING, tested_for_none
 from torchdev_lint.flow.frame import Frame
@@ -74,7 +74,7 @@ def worth_telling(frame: Frame, found: Conflict) -> bool:
         or learn(_follows_default_device, frame, found)
     ):
         return False
-    if _host_was_chosen(frame.env.path):
+    if host_was_chosen(frame.env.path):
         return False
     for leaf in (found.left, found.right):
         if isinstance(leaf, Cpu) and _says_where(leaf.origin):
@@ -145,9 +145,17 @@ def _is_held_by_another(key: Key) -> bool:
 _WANTS_ACCELERATOR = re.compile(r"(?i)(?:^|_|\.)(?:on_|use_?)?(?:cuda|gpu)$")
 
 
-def _host_was_chosen(path: tuple[Formula, ...]) -> bool:
-    """Whether a flag says that no accelerator is used here: `if use_gpu: ... else: ...`."""
+def host_was_chosen(path: tuple[Formula, ...]) -> bool:
+    """Whether a flag says that no accelerator is used here: `if use_gpu: ... else: ...`.
+
+    So does one that was computed as `wanted and torch.cuda.is_available()`.
+    """
     return any(
+        isinstance(fact, Not)
+        and isinstance(fact.operand, And)
+        and any(isinstance(one, Atom) and one.kind == "available" for one in fact.operand.operands)
+        for fact in path
+    ) or any(
         isinstance(fact, Not)
         and isinstance(fact.operand, Atom)
         and fact.operand.kind == "opaque"
@@ -166,12 +174,29 @@ _HOST_FILE = re.compile(
 _RUNS_ITSELF = re.compile(r"(?m)^(?:if __name__ *== *['\"]__main__['\"]|for |while |with )")
 
 
+_ACCELERATORS = re.compile(r"(?i)cuda|gpu|accelerat|\bmps\b|\bxpu\b|[hnt]pu\b|--device|get_default_device")
+_DEVICE_SET = re.compile(r"\bdevice *(?:: *[\w.]+ *)?=(?!=) *([^\n#]*)")
+_THE_CPU = re.compile(r"(?:torch\.)?(?:device\()?['\"]cpu['\"]")
+
+
+def _names_only_the_cpu(text: str) -> bool:
+    """Whether a program has one device, which is the CPU: nothing in it speaks of an accelerator."""
+    given = [match[1] for match in _DEVICE_SET.finditer(text)]
+    chosen = any(_THE_CPU.match(value) for value in given)
+    return (
+        chosen
+        and _ACCELERATORS.search(text) is None
+        and all(_THE_CPU.match(value) or value.startswith(("device", "self.device")) for value in given)
+    )
+
+
 def stays_on_host(analysis: Analysis) -> bool:
-    """Whether nothing in the file is on an accelerator: it prepares data, or is a program that never speaks of devices."""
+    """Whether nothing in the file is on an accelerator: it prepares data, or is a program that speaks of no other device."""
     known = analysis.notes.get("stays on host")
     if known is None:
         known = _HOST_FILE.search(analysis.source.path) is not None or (
-            not analysis.speaks_of_devices and analysis.says(_RUNS_ITSELF)
+            analysis.says(_RUNS_ITSELF)
+            and (not analysis.speaks_of_devices or _names_only_the_cpu(analysis.written))
         )
         analysis.notes["stays on host"] = known
     return bool(known)

@@ -31,7 +31,6 @@ from torchdev_lint.flow import (
 )
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.classes import ClassModel, instantiate
-from torchdev_lint.flow.conditions import negate
 from torchdev_lint.flow.frame import Frame, expression
 from torchdev_lint.flow.functions import call, not_followed
 from torchdev_lint.flow.immutable import replace
@@ -159,10 +158,9 @@ def call_value(frame: Frame, callee: Value, site: CallSite) -> Value:
         case Partial():
             return _call_partial(frame, callee, site)
         case Either(guard, then, otherwise):
-            with frame.assuming(guard):
-                left = call_value(frame, then, site)
-            with frame.assuming(negate(guard)):
-                right = call_value(frame, otherwise, site)
+            left, right = frame.either(
+                guard, lambda: call_value(frame, then, site), lambda: call_value(frame, otherwise, site)
+            )
             return join(guard, left, right)
         case Tensor(device=device):
             return Tensor(device)
@@ -197,6 +195,7 @@ def _call_partial(frame: Frame, partial: Partial, site: CallSite) -> Value:
 
 def call_object(frame: Frame, thing: Object, site: CallSite) -> Value:
     """The result of calling an object: a module, a callable instance, or something unknown; its hooks are run."""
+    site = hooks.inputs(frame, thing, site, call_value)
     result = _call_object(frame, thing, site)
     hooks.run(frame, thing, result, site, call_value)
     return result
@@ -205,7 +204,10 @@ def call_object(frame: Frame, thing: Object, site: CallSite) -> Value:
 def _call_object(frame: Frame, thing: Object, site: CallSite) -> Value:
     state = frame.state(thing)
     if "forward" in state.attributes and state.kind == "module":
-        return call_value(frame, state.attributes["forward"], site)
+        own = state.attributes["forward"]
+        if isinstance(own, Object) and frame.state(own).kind == "unknown":
+            return not_followed(frame, site)  # put there by what cannot be read
+        return call_value(frame, own, site)
     if state.model is not None:
         check_late(frame, thing, site.node)
         for name in ("__call__", "forward"):
@@ -320,10 +322,11 @@ def call_attribute(frame: Frame, receiver: Value, name: str, site: CallSite) -> 
         case DeviceValue() | DeviceType() if name == "startswith" and site.positional():
             return literals.starts_with(frame, receiver, site)
         case Either(guard, then, otherwise):
-            with frame.assuming(guard):
-                left = call_attribute(frame, then, name, site)
-            with frame.assuming(negate(guard)):
-                right = call_attribute(frame, otherwise, name, site)
+            left, right = frame.either(
+                guard,
+                lambda: call_attribute(frame, then, name, site),
+                lambda: call_attribute(frame, otherwise, name, site),
+            )
             return join(guard, left, right)
         case Class(model=model) if name == "apply" and model.is_autograd_function:
             return _apply_function(frame, model, site)

@@ -15,6 +15,7 @@ from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.functions import bind_symbolically, call, can_follow, run_body
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import (
+    CPU,
     UNKNOWN_DEVICE,
     Accelerator,
     Anywhere,
@@ -24,7 +25,7 @@ from torchdev_lint.flow.lattice import (
     leaves,
     with_origin,
 )
-from torchdev_lint.flow.objects import escape, get_attribute, move
+from torchdev_lint.flow.objects import escape, forget_device, get_attribute, move
 from torchdev_lint.flow.trees import remembered, walk
 from torchdev_lint.flow.values import (
     UNKNOWN,
@@ -64,6 +65,8 @@ class ClassModel:
     """Methods as decorators of the file have made them."""
     setters: dict[str, cst.FunctionDef] = field(default_factory=dict)
     """What is run where an attribute of this name is set, by `@name.setter`."""
+    metaclass: Value | None = None
+    """What is given by `metaclass=`."""
     is_complete: bool = False
     """Whether the body of the class was executed to its end."""
     # What is asked of every call, found out once: the bases do not change, nor do the methods of a complete class.
@@ -226,6 +229,13 @@ class ClassModel:
                 return None  # without one, here
         return None
 
+    def is_made_by_others(self) -> bool:
+        """Whether a metaclass says what calling the class gives: it may have moved the instance already."""
+        return any(
+            isinstance(model.metaclass, Class) and model.metaclass.model.find("__call__") is not None
+            for model in self.lineage()
+        )
+
     def moves_itself(self) -> bool:
         """Whether the class says for itself what moving means."""
         return any(self.find(name) is not None for name in (*IN_PLACE_MOVES, "_apply"))
@@ -345,6 +355,8 @@ def instantiate(frame: Frame, model: ClassModel, site: CallSite) -> Value:
         frame.set_state(thing, replace(state, device=made))
         if device != UNKNOWN_DEVICE or not placements.has_moved_part(frame, thing):
             placements.built_with(frame, thing, site.node)
+    if model.is_made_by_others():
+        forget_device(frame, thing, even_moved=True)
     return thing
 
 
@@ -369,6 +381,16 @@ def _fill_record(frame: Frame, thing: Object, model: ClassModel, site: CallSite)
         call(frame, model.function(finisher, "__post_init__", thing), CallSite(site.node))
 
 
+def without_caller(definition: Frame) -> Environment:
+    """Where something begins that `definition` defines and that is read on its own."""
+    env = definition.env.inside(path=())
+    if definition.parent is None:
+        # What a caller is to have set is not known; a file that sets it does so before most of its functions are called.
+        changed = definition.analysis.sets_default_device or env.default_device != CPU
+        env.default_device = UNKNOWN_DEVICE if changed else CPU
+    return env
+
+
 _SYMBOLIC, _AT_FIRST = "self", "at first"
 
 
@@ -385,7 +407,7 @@ def symbolic_self(model: ClassModel) -> tuple[Object, Environment]:
         return known
     thing = Object(("self", id(model.node)), "self")
     definition = model.frame
-    env = definition.env.inside(path=())
+    env = without_caller(definition)
     kind = "module" if model.is_module else "instance"
     start: Device = Symbol(("device", thing.key), "the module's device", assumed=True)
     env.set_state(thing, State(kind, start, model=model))

@@ -8,7 +8,7 @@ from operator import is_
 
 from torchdev_lint.flow.conditions import Formula, Key, extended, known
 from torchdev_lint.flow.immutable import replace
-from torchdev_lint.flow.lattice import CPU, Device, Symbol, UnknownDevice, choose
+from torchdev_lint.flow.lattice import CPU, Device, Symbol, choose
 from torchdev_lint.flow.values import Entries, Items, Many, Object, State, Value, join
 
 
@@ -166,7 +166,7 @@ def merge(left: Environment | None, right: Environment | None) -> Environment | 
             for key, state in left.heap.items():
                 if key not in right.heap:
                     heap[key] = _merge_states(guard, state, _untouched(right, key, state))
-    default = left.default_device if left.default_device == right.default_device else UnknownDevice()
+    default = choose(guard, left.default_device, right.default_device)
     path = left.path
     if path is not right.path:
         common = known(right.path).facts

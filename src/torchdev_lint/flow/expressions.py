@@ -16,6 +16,7 @@ from torchdev_lint.flow import (
     lost_index,
     module_containers,
     operations,
+    optimizers,
     truths,
 )
 from torchdev_lint.flow.conditions import FALSE, TRUE, Constant, Formula, conjunction, disjunction, negate
@@ -29,6 +30,7 @@ from torchdev_lint.flow.patterns import assign, item_name
 from torchdev_lint.flow.values import (
     UNKNOWN,
     Api,
+    Class,
     DeviceType,
     DeviceValue,
     Either,
@@ -37,7 +39,9 @@ from torchdev_lint.flow.values import (
     Items,
     Literal,
     Many,
+    Method,
     Object,
+    Partial,
     Tensor,
     Truth,
     Value,
@@ -45,6 +49,7 @@ from torchdev_lint.flow.values import (
     join,
     without_cell,
 )
+from torchdev_lint.torch_api.modules import IN_PLACE_MOVES
 
 
 @expression(cst.Name)
@@ -124,6 +129,8 @@ def visit_FormattedString(frame: Frame, node: cst.FormattedString) -> Value:
 def visit_Attribute(frame: Frame, node: cst.Attribute) -> Value:
     receiver = frame.evaluate(node.value)
     value = get_attribute(frame, receiver, node.attr.value, node)
+    if node.attr.value == "state" and isinstance(receiver, Object):
+        optimizers.note_read(frame, receiver)
     if node.attr.value in ("is_cuda", "type"):
         lost_index.note_question(frame, node, receiver, value)
     return value
@@ -176,16 +183,29 @@ def _dict_display(frame: Frame, node: cst.Dict) -> Value:
 @expression(cst.IfExp)
 def visit_IfExp(frame: Frame, node: cst.IfExp) -> Value:
     test = truths.condition(frame, node.test)
-    with frame.assuming(test), frame.quietly() if test == FALSE else nullcontext():
-        then = frame.evaluate(node.body)
-    with frame.assuming(negate(test)), frame.quietly() if test == TRUE else nullcontext():
-        otherwise = frame.evaluate(node.orelse)
+    if test not in (TRUE, FALSE) and _may_move(node):
+        then, otherwise = frame.either(
+            test, lambda: frame.evaluate(node.body), lambda: frame.evaluate(node.orelse)
+        )
+    else:
+        with frame.assuming(test), frame.quietly() if test == FALSE else nullcontext():
+            then = frame.evaluate(node.body)
+        with frame.assuming(negate(test)), frame.quietly() if test == TRUE else nullcontext():
+            otherwise = frame.evaluate(node.orelse)
     if test == TRUE:
         return then
     if negate(test) == TRUE:
         return otherwise
     lost_index.check_choice(frame, node, test, then, otherwise)
     return _choice(test, then, otherwise)
+
+
+def _may_move(node: cst.IfExp) -> bool:
+    """Whether a conditional expression may move something in one case: `net.cuda() if gpu else net.cpu()`."""
+    calls = [part.func for part in (node.body, node.orelse) if isinstance(part, cst.Call)]
+    return len(calls) == 2 or any(
+        isinstance(called, cst.Attribute) and called.attr.value in IN_PLACE_MOVES for called in calls
+    )
 
 
 def _choice(test: Formula, then: Value, otherwise: Value) -> Value:
@@ -216,16 +236,32 @@ def visit_BooleanOperation(frame: Frame, node: cst.BooleanOperation) -> Value:
         right = frame.evaluate(node.right)
     frame.analysis.muted -= reached == FALSE
     right_truth = truths.truth_of(frame, node.right, right)
-    if isinstance(left, Literal) and isinstance(left_truth, Constant):
+    if isinstance(left_truth, Constant) and not isinstance(left, Truth):
         return right if left_truth.value == is_and else left
     if isinstance(left, (Truth, Literal)) and isinstance(right, Truth):
         return Truth(conjunction(left_truth, right_truth) if is_and else disjunction(left_truth, right_truth))
-    if isinstance(right, (Tensor, DeviceValue, Object, Literal, Either)) and not isinstance(left, Truth):
+    if isinstance(right, _THINGS) and not isinstance(left, Truth):
         return _choice(left_truth, right, left) if is_and else _choice(left_truth, left, right)
     if isinstance(left, Truth) and is_and and isinstance(right, (DeviceValue, Literal)):
         # the old idiom `available and "cuda" or "cpu"`
         return Either(left_truth, right, Literal(False))
     return Truth(conjunction(left_truth, right_truth) if is_and else disjunction(left_truth, right_truth))
+
+
+_THINGS = (
+    Tensor,
+    DeviceValue,
+    Object,
+    Literal,
+    Either,
+    Function,
+    Class,
+    Partial,
+    Method,
+    Items,
+    Entries,
+)
+"""What is no truth itself, where it is an operand of `or` and `and`."""
 
 
 @expression(cst.UnaryOperation)

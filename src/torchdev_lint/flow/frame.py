@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, TypeAlias, TypeVar
 
 import libcst as cst
 
 from torchdev_lint.flow.analysis import Analysis, Quietly, Source
-from torchdev_lint.flow.conditions import Formula
+from torchdev_lint.flow.conditions import Formula, conjunction, known, negate
 from torchdev_lint.flow.environment import (
     Environment,
     default_state,
@@ -29,11 +30,13 @@ from torchdev_lint.flow.values import (
     NONE,
     UNKNOWN,
     Api,
+    DeviceValue,
     Either,
     Entries,
     Function,
     Import,
     Items,
+    Literal,
     Many,
     Object,
     State,
@@ -205,6 +208,23 @@ class Frame:
         if met is not None:
             self.env = met
 
+    def either(
+        self, test: Formula, then: Callable[[], Value], otherwise: Callable[[], Value]
+    ) -> tuple[Value, Value]:
+        """Evaluate one thing where a condition holds and another where it does not: what they do is done under it."""
+        start, path = self.env.copy(), self.env.path
+        with self.assuming(test):
+            left = then()
+            done = self.env.copy()
+        self.env.heap = start.heap
+        with self.assuming(negate(test)):
+            right = otherwise()
+            met = merge(done, self.env)
+        assert met is not None
+        self.env.heap = met.heap
+        self.env.path = path
+        return left, right
+
     def leave(self) -> None:
         """The rest of the block cannot be reached."""
         self.alive = False
@@ -256,6 +276,7 @@ class Frame:
             if self.source.foreign:
                 return  # such a name is unknown from the start
             frame = self.module_frame
+            value = self._bound_here(frame, name, value)
         elif name in self.nonlocals:
             owner = self.parent
             while owner is not None and name not in owner.env.names:
@@ -264,6 +285,17 @@ class Frame:
         frame.env.names[name] = value
         frame.bound[name] = self.analysis.budget
         frame.first_bound.setdefault(name, self.analysis.budget)
+
+    def _bound_here(self, module: Frame, name: str, value: Value) -> Value:
+        """What a global holds after a function has named a device under a condition (`if available: DEVICE = "cuda"`)."""
+        held = module.env.names.get(name)
+        names_device = isinstance(value, DeviceValue) or (
+            isinstance(value, Literal) and isinstance(value.value, str)
+        )
+        if held is None or not names_device:
+            return value
+        new = [fact for fact in self.env.path if fact not in module.env.path]
+        return join(conjunction(*new), value, held) if new else value
 
     def bound_before(self, text: str, origin: Origin) -> bool:
         """Whether the name that `text` begins with already held its present value when `origin` happened here."""
@@ -339,13 +371,29 @@ class Frame:
             ends.append((NONE, self.env))
         if not ends:
             return UNKNOWN, None
-        value, env = ends[0]
-        for other_value, other_env in ends[1:]:
-            value = join(distinguishing(env, other_env), value, other_value)
+        while len(ends) > 1:
+            index = _closest([env for _, env in ends]) if len(ends) > 2 else 0
+            (value, env), (other_value, other_env) = ends[index : index + 2]
             merged = merge(env, other_env)
             assert merged is not None
-            env = merged
-        return value, env
+            ends[index : index + 2] = [
+                (join(distinguishing(env, other_env), value, other_value), merged),
+            ]
+        return ends[0]
+
+
+def _closest(ends: list[Environment]) -> int:
+    """Which of several ways out is to be joined with the next first: two that one condition tells apart, after all others.
+
+    Of `if a: return 1`, `if b: return 2`, `return 3` the last two, so that what is left is told apart by `a`.
+    """
+    best, found = (False, 0), 0
+    for index, (left, right) in enumerate(pairwise(ends)):
+        common = sum(fact in known(right.path).facts for fact in left.path)
+        rank = (distinguishing(left, right) is not None, common)
+        if rank > best:
+            best, found = rank, index
+    return found
 
 
 BUILTINS = frozenset(

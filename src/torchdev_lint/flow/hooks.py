@@ -2,6 +2,7 @@
 
 A forward hook runs at each call of its module, and so does, for what it leaves behind, a backward hook: by the time that anyone reads what
 it kept, the gradient has come. Both are given tensors that are where the module's output is (torch/nn/modules/module.py, `_call_impl`).
+A forward pre-hook is given the inputs, and what it returns stands in for them.
 """
 
 from __future__ import annotations
@@ -13,13 +14,30 @@ import libcst as cst
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.conditions import Key
 from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import Anywhere, leaves
-from torchdev_lint.flow.values import Function, Items, Method, Object, Partial, Tensor, Value
+from torchdev_lint.flow.values import (
+    NONE,
+    UNKNOWN,
+    Either,
+    Function,
+    Items,
+    Method,
+    Object,
+    Partial,
+    State,
+    Tensor,
+    Value,
+    join,
+)
 
 CallValue = Callable[[Frame, Value, CallSite], Value]
 
 _REGISTERED = ("hooks",)
-REGISTERS = frozenset({"register_forward_hook", "register_full_backward_hook", "register_backward_hook"})
+BEFORE = "register_forward_pre_hook"
+REGISTERS = frozenset(
+    {"register_forward_hook", "register_full_backward_hook", "register_backward_hook", BEFORE}
+)
 """Methods of a module that take a hook."""
 
 
@@ -30,13 +48,65 @@ def register(frame: Frame, thing: Object, name: str, site: CallSite) -> Value | 
         given is None
         or not isinstance(given.value, (Function, Method, Partial))
         or not frame.env.knows(thing)
+        or (name == BEFORE and site.keyword("with_kwargs") is not None)
     ):
+        if name == BEFORE:
+            # the hook may bring the inputs to the module
+            frame.set_state(thing, replace(frame.state(thing), moves_inputs=True))
         return None
     table: dict[Key, list[tuple[str, Value]]] = frame.analysis.notes.setdefault(_REGISTERED, {})
     known = table.setdefault(thing.key, [])
     if (name, given.value) not in known:
         known.append((name, given.value))
     return frame.result_of(site.node)
+
+
+def inputs(frame: Frame, thing: Object, site: CallSite, call_value: CallValue) -> CallSite:
+    """The call of a module as its `forward` sees it: with what its pre-hooks make of the inputs."""
+    table: dict[Key, list[tuple[str, Value]]] | None = frame.analysis.notes.get(_REGISTERED)
+    before = [] if not table else [hook for name, hook in table.get(thing.key, ()) if name == BEFORE]
+    state = frame.state(thing)
+    if not before and _is_brought_inside(table or {}, state):
+        return replace(site, arguments=tuple(replace(one, value=UNKNOWN) for one in site.arguments))
+    for hook in before:
+        given = site.positional()
+        if site.has_star():
+            return site
+        values: Value = Items(tuple(argument.value for argument in given))
+        arguments = tuple(Argument(value, cst.Arg(cst.Name("_"))) for value in (thing, values))
+        found = _replaced(call_value(frame, hook, CallSite(site.node, arguments)), values)
+        if found is values:
+            continue
+        now = found.items if isinstance(found, Items) and len(found.items) == len(given) else None
+        new = tuple(
+            replace(argument, value=UNKNOWN if now is None else now[index])
+            for index, argument in enumerate(given)
+        )
+        site = replace(site, arguments=(*new, *(one for one in site.arguments if one.keyword is not None)))
+    return site
+
+
+def _is_brought_inside(table: dict[Key, list[tuple[str, Value]]], state: State) -> bool:
+    """Whether a hook that cannot be read, or one of a part, brings the inputs to where they are wanted."""
+    if state.model is not None:
+        return state.moves_inputs
+    parts = [held.key for held in state.attributes.values() if isinstance(held, Object)] if table else []
+    return any(name == BEFORE for key in parts for name, _ in table.get(key, ()))
+
+
+def _replaced(returned: Value, given: Value) -> Value:
+    """What stands in for the inputs when a pre-hook returned something: None changes nothing, one value counts as a tuple of it."""
+    match returned:
+        case _ if returned == NONE:
+            return given
+        case Items():
+            return returned
+        case Tensor():
+            return Items((returned,))
+        case Either(guard, then, otherwise):
+            return join(guard, _replaced(then, given), _replaced(otherwise, given))
+        case _:
+            return UNKNOWN
 
 
 def run(frame: Frame, thing: Object, result: Value, site: CallSite, call_value: CallValue) -> None:
@@ -46,6 +116,8 @@ def run(frame: Frame, thing: Object, result: Value, site: CallSite, call_value: 
         return
     state = frame.state(thing)
     for name, hook in table.get(thing.key, ()):
+        if name == BEFORE:
+            continue
         output = result
         if not isinstance(result, Tensor):
             if all(isinstance(leaf, Anywhere) for leaf in leaves(state.device)):

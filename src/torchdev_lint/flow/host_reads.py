@@ -11,6 +11,7 @@ from torchdev_lint.flow.attribution import (
     Report,
     argument_of,
     called,
+    host_was_chosen,
     report_at,
     stays_on_host,
     transfer_of,
@@ -39,6 +40,8 @@ def check_method(frame: Frame, receiver: Value, name: str, site: CallSite) -> No
     operand = Operand(receiver, tensor_device(frame, receiver) or Cpu(), site.receiver)
     found = conflict(Cpu(), operand.device, frame.env.path)
     if found is not None and found.level != Level.NO:
+        if found.level != Level.CERTAIN and host_was_chosen(frame.env.path):
+            return
         # only tensors have the method: bringing the receiver over here is right for every caller
         report = Report(place_of(frame, site.receiver, receiver), frame, operand.device)
         _publish(frame, site.node, f".{name}()", report, found)

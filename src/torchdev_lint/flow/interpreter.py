@@ -20,7 +20,7 @@ from torchdev_lint.flow import (  # registers the handlers, too
     stored_devices,
 )
 from torchdev_lint.flow.analysis import Analysis, Options, Recording
-from torchdev_lint.flow.classes import ClassModel, held_at_first, symbolic_self
+from torchdev_lint.flow.classes import ClassModel, held_at_first, symbolic_self, without_caller
 from torchdev_lint.flow.conditions import Atom, Key
 from torchdev_lint.flow.environment import Environment
 from torchdev_lint.flow.events import DeviceLiteral, Event, MixedOperation
@@ -35,7 +35,7 @@ from torchdev_lint.flow.functions import (
 )
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.imports import NoImports
-from torchdev_lint.flow.lattice import CPU, UNKNOWN_DEVICE, Cpu, Symbol
+from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Cpu, Symbol
 from torchdev_lint.flow.library_calls import hand_over_batches
 from torchdev_lint.flow.preparations import is_for_the_host, is_marked, run_before
 from torchdev_lint.flow.projects import Project, sets_default_device
@@ -153,11 +153,7 @@ def _told(analysis: Analysis) -> Iterator[Event]:
 def read_alone(analysis: Analysis, function: Function) -> None:
     """Run a function with symbolic parameters."""
     definition = function.frame
-    env = definition.env.inside(path=())
-    if definition.parent is None:
-        # What a caller is to have set is not known; a file that sets it does so before most of its functions are called.
-        changed = analysis.sets_default_device or env.default_device != CPU
-        env.default_device = UNKNOWN_DEVICE if changed else CPU
+    env = without_caller(definition)
     if function.owner is not None:
         receiver, env_of_self = symbolic_self(function.owner)
         if function.name == "__init__":

@@ -136,7 +136,7 @@ def iterate(frame: Frame, value: Value) -> Value:
                 found = _own_iterator(frame, value)
                 if found is not None:
                     return found
-            if state.api in CONTAINERS and state.api != "torch.nn.ModuleDict":
+            if state.api in CONTAINERS and not state.api.endswith("Dict"):
                 part = part_for_all(frame, value)
                 if part is not None:
                     return part

@@ -21,10 +21,12 @@ from torchdev_lint.flow.values import (
     UNKNOWN,
     Either,
     Entries,
+    Function,
     Items,
     Literal,
     Many,
     Object,
+    Partial,
     State,
     Tensor,
     Unknown,
@@ -115,14 +117,36 @@ def _stays_on_host(frame: Frame, dataset: Object) -> bool:
     state = frame.state(dataset)
     if state.model is None or any(_is_handed_in(held) for held in state.attributes.values()):
         return False
-    for model in state.model.lineage():
-        for node in walk(model.node.body):
-            match node:
-                case cst.Name(value=word) if DEVICE_NAME.search(word) or word in IN_PLACE_MOVES:
-                    return False
-                case _:
-                    pass
-    return True
+    return not _speaks_of_devices(frame, dataset)
+
+
+def _speaks_of_devices(frame: Frame, value: Value, depth: int = 4) -> bool:
+    """Whether a thing of a class of the project, a function, or what it holds (a transform), speaks of devices."""
+    written: list[cst.CSTNode] = []
+    held: list[Value] = []
+    match value:
+        case Object():
+            state = frame.state(value)
+            written = [] if state.model is None else [model.node.body for model in state.model.lineage()]
+            held = list(state.attributes.values())
+        case Function(node=node):
+            written = [node.body]
+        case Partial(function=function, positional=positional):
+            held = [function, *positional]
+        case Items(items):
+            held = list(items)
+        case Many(element):
+            held = [element]
+        case Entries():
+            held = value.values()
+        case Either(_, then, otherwise):
+            held = [then, otherwise]
+        case _:
+            pass
+    for node in (part for body in written for part in walk(body)):
+        if isinstance(node, cst.Name) and (DEVICE_NAME.search(node.value) or node.value in IN_PLACE_MOVES):
+            return True
+    return depth > 0 and any(_speaks_of_devices(frame, one, depth - 1) for one in held)
 
 
 def _is_handed_in(held: Value) -> bool:

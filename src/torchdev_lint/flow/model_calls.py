@@ -33,6 +33,8 @@ def check_model_call(frame: Frame, site: CallSite, callee: Callee) -> None:
     """Publish a `ModelCall` for each input that is certainly not where the module (or another input) is."""
     from torchdev_lint.flow.tensor_values import is_scalar
 
+    if ("replaced", "forward") in frame.analysis.notes or ("replaced", "__call__") in frame.analysis.notes:
+        return  # the program has put a method of its own into a class of PyTorch's, which may bring the inputs
     inputs = [
         operand
         for argument in site.arguments

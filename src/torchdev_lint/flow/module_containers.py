@@ -9,8 +9,8 @@ from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.iteration import ANY, part_for_all, parts_of
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Anywhere, leaves
-from torchdev_lint.flow.values import UNKNOWN, Items, Literal, Many, Object, State, Value
-from torchdev_lint.torch_api.modules import CONTAINERS
+from torchdev_lint.flow.values import UNKNOWN, Items, Literal, Many, Object, State, Tensor, Value
+from torchdev_lint.torch_api.modules import CONTAINERS, PARAMETER_CONTAINERS
 
 
 def part(frame: Frame, thing: Object, key: Value) -> Value | None:
@@ -73,7 +73,15 @@ def children(frame: Frame, thing: Object, *, named: bool) -> Value:
 
 
 def put(frame: Frame, thing: Object, key: Value, value: Value) -> None:
-    """`thing[key] = value`: what is put into a container of modules moves with it from now on."""
+    """`thing[key] = value`: what is put into a container of modules or parameters moves with it from now on."""
+    state = frame.state(thing)
+    if isinstance(value, Tensor) and isinstance(key, Literal) and state.api in PARAMETER_CONTAINERS:
+        # a tensor that is no parameter yet becomes one
+        name, there = f"[{key.value!r}]", all(isinstance(leaf, Anywhere) for leaf in leaves(state.device))
+        state = state.with_attribute(name, replace(value, parameter=True))
+        device = value.device if there else state.device if state.device == value.device else UNKNOWN_DEVICE
+        frame.set_state(thing, replace(state, device=device, registered=state.registered | {name}))
+        return
     if not isinstance(value, Object):
         frame.set_state(thing, replace(frame.state(thing), device=UNKNOWN_DEVICE))
         return

@@ -262,10 +262,6 @@ def call_module_method(frame: Frame, thing: Object, name: str, site: CallSite) -
             return Tensor(state.device)
         case _ if name in hooks.REGISTERS:
             return hooks.register(frame, thing, name, site)
-        case "register_forward_pre_hook":
-            # the hook may bring the inputs to the module
-            frame.set_state(thing, replace(state, moves_inputs=True))
-            return UNKNOWN
         case _ if name in api.MODULE_STAYS:
             return thing
         case _:

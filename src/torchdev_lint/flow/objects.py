@@ -176,6 +176,13 @@ def _object_attribute(frame: Frame, thing: Object, name: str) -> Value:
             return Object(("attr", thing.key, name), text)
 
 
+def _is_descriptor(frame: Frame, state: State, name: str) -> bool:
+    """Whether the object's class holds, under this name, an instance of a class of the project with a `__set__`."""
+    shared = None if state.model is None else state.model.class_attribute(name)
+    model = frame.state(shared).model if isinstance(shared, Object) else None
+    return model is not None and model.find("__set__") is not None
+
+
 _PARTS_OF_GRAPHS = frozenset(
     "x y edge_index edge_attr edge_weight edge_type batch pos z train_mask val_mask test_mask node_index".split()
 )
@@ -223,6 +230,8 @@ def set_attribute(frame: Frame, receiver: Value, name: str, value: Value) -> Non
             _set_dict(frame, receiver, value)
         case Object():
             state = frame.state(receiver)
+            if _is_descriptor(frame, state, name):
+                value = UNKNOWN  # its `__set__` says what becomes of the value
             name = attribute_name(state, name)
             owned = moves_with_owner(frame, value) or (
                 state.kind == "module" and _is_named_like_module(name, value)
@@ -237,6 +246,10 @@ def set_attribute(frame: Frame, receiver: Value, name: str, value: Value) -> Non
             set_attribute(frame, otherwise, name, value)
         case Class(model=model):
             model.attributes[name] = value
+        case Api(path=path) if path.startswith("torch."):
+            frame.analysis.notes["replaced", name] = path
+            if path in ("torch.Tensor", "torch.nn.Module") and name in IN_PLACE_MOVES and not frame.env.path:
+                frame.analysis.muted += 1  # moving means something else from here on
         case Namespace():
             frame.analysis.imports.assign(receiver, name)
         case Import():

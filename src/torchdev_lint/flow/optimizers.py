@@ -13,7 +13,7 @@ from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import Conflict, Level, conflict, describe
 from torchdev_lint.flow.placement_events import StateBeforeMove
 from torchdev_lint.flow.trees import walk
-from torchdev_lint.flow.values import DeviceValue, Items, Literal, Object, State, Value
+from torchdev_lint.flow.values import UNKNOWN, DeviceValue, Items, Literal, Object, State, Value
 from torchdev_lint.torch_api.optimizers import OPTIMIZERS, STATE_FROM_THE_START
 
 _MODULES, _STATE, _WHERE, _MOVE, _AT_TOP = "[modules]", "[state]", "[where]", "[move]", "[at top]"
@@ -106,6 +106,13 @@ def step(frame: Frame, thing: Object, site: CallSite) -> None:
                         _publish(frame, thing, site, made, how, move, found)
         case _:
             pass
+
+
+def note_read(frame: Frame, thing: Object) -> None:
+    """`optimizer.state`: whoever reads it may move what is in it to where the parameters are now."""
+    state = frame.state(thing)
+    if _STATE in state.attributes:
+        frame.set_state(thing, state.with_attribute(_STATE, UNKNOWN))
 
 
 def _publish(

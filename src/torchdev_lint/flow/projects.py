@@ -357,13 +357,13 @@ _SCRIPTS = ("main.py", "train.py", "run.py")
 
 @remembered(cst.Module)
 def sets_default_device(module: cst.Module) -> bool:
-    """Whether a function or class of the file sets the default device."""
+    """Whether a function or class of the file sets the default device, or its top level sets it more than once."""
+    at_top = 0
     for statement in module.body:
-        if isinstance(statement, (cst.FunctionDef, cst.ClassDef)):
-            for node in walk(statement):
-                if isinstance(node, cst.Name) and node.value in (
-                    "set_default_device",
-                    "set_default_tensor_type",
-                ):
+        within = isinstance(statement, (cst.FunctionDef, cst.ClassDef))
+        for node in walk(statement):
+            if isinstance(node, cst.Name) and node.value in ("set_default_device", "set_default_tensor_type"):
+                at_top += 1
+                if within or at_top > 1:
                     return True
     return False

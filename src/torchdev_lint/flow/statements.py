@@ -54,6 +54,7 @@ from torchdev_lint.flow.values import (
     Tensor,
     Value,
 )
+from torchdev_lint.torch_api.modules import IN_PLACE_MOVES
 from torchdev_lint.torch_api.operators import SCALAR, SHARED
 
 
@@ -334,8 +335,12 @@ def visit_Try(frame: Frame, node: cst.Try | cst.TryStar) -> None:
     body_env = start.copy()
     body_env.assume(negate(failed))
     catches = any(_catches_device_errors(handler) for handler in node.handlers)
+    # `except RuntimeError: return net(x.to(device))`: what fails here is done again with what was moved
+    retried = any(_catches_device_errors(handler) and _moves(handler.body) for handler in node.handlers)
     frame.handlers += catches
+    frame.analysis.muted += retried
     end = frame.run_branch(body_env, node.body.body)
+    frame.analysis.muted -= retried
     frame.handlers -= catches
     flows: list[Environment | None] = []
     if end is not None and node.orelse is not None:
@@ -354,6 +359,15 @@ def visit_Try(frame: Frame, node: cst.Try | cst.TryStar) -> None:
         frame.resume(finished if reachable else None)
     else:
         frame.resume(met)
+
+
+def _moves(body: cst.BaseSuite) -> bool:
+    return any(
+        isinstance(part, cst.Attribute)
+        and part.attr.value in IN_PLACE_MOVES
+        and part.attr.value != "to_empty"
+        for part in walk(body)
+    )
 
 
 def _catches_device_errors(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
@@ -411,6 +425,9 @@ def visit_FunctionDef(frame: Frame, node: cst.FunctionDef) -> None:
 def visit_ClassDef(frame: Frame, node: cst.ClassDef) -> None:
     bases = tuple(frame.analysis.imports.force(frame.evaluate(base.value)) for base in node.bases)
     model = ClassModel(node.name.value, node, frame, bases, decorators=decorator_names(node))
+    for keyword in node.keywords:
+        if keyword.keyword is not None and keyword.keyword.value == "metaclass":
+            model.metaclass = frame.analysis.imports.force(frame.evaluate(keyword.value))
     body = Frame(
         frame.analysis,
         frame.env.inside(),

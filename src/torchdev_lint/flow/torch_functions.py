@@ -46,6 +46,7 @@ from torchdev_lint.flow.values import (
     UNKNOWN,
     Api,
     DeviceValue,
+    Function,
     Literal,
     Many,
     Partial,
@@ -113,6 +114,9 @@ def call_api(frame: Frame, path: str, site: CallSite) -> Value:
             tuple(argument.node for argument in (*rest, *named)),
             frame.uid,
         )
+    if path == "types.MethodType" and len(site.positional()) == 2:
+        function, receiver = (argument.value for argument in site.positional())
+        return replace(function, receiver=receiver) if isinstance(function, Function) else UNKNOWN
     if path in module_api.TRANSPARENT_WRAPPERS and site.positional():
         return site.positional()[0].value
     if path in module_api.COPIES and site.positional():

@@ -36,6 +36,7 @@ from torchdev_lint.flow.values import (
     Literal,
     Many,
     Object,
+    State,
     Tensor,
     Truth,
     Unknown,
@@ -87,10 +88,23 @@ def truth_of(frame: Frame, node: cst.CSTNode, value: Value) -> Formula:
                 conjunction(guard, truth_of(frame, node, then)),
                 conjunction(negate(guard), truth_of(frame, node, otherwise)),
             )
-        case Object() if frame.state(value).kind == "module":
+        case Object() if frame.state(value).kind == "module" or _is_plain_instance(frame.state(value)):
             return TRUE
         case _:
             return opaque(frame, node, value)
+
+
+def _is_plain_instance(state: State) -> bool:
+    """Whether a thing is an instance of a class of the project that does not say when it counts as true."""
+    model = state.model
+    return (
+        state.kind == "instance"
+        and model is not None
+        and not model.has_unseen_base()
+        and not model.is_tuple
+        and model.find("__bool__") is None
+        and model.find("__len__") is None
+    )
 
 
 def condition(frame: Frame, node: cst.BaseExpression) -> Formula:

@@ -63,10 +63,11 @@ WITHOUT_PARAMETERS = LOSSES | frozenset(
 )
 """Modules that hold no tensors: they work wherever their input is."""
 
-CONTAINERS = frozenset(
-    {"torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict", "torch.nn.ParameterList"}
-)
-"""Modules made of the modules given to them."""
+PARAMETER_CONTAINERS = frozenset({"torch.nn.ParameterList", "torch.nn.ParameterDict"})
+"""Modules that make parameters of the tensors put into them (torch/nn/modules/container.py, `__setitem__`)."""
+
+CONTAINERS = PARAMETER_CONTAINERS | {"torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict"}
+"""Modules made of the modules, or the parameters, given to them."""
 
 MOVES_INPUTS = frozenset(
     {

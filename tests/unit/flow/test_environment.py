@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from torchdev_lint.flow.conditions import Atom, Formula, conjunction, negate
 from torchdev_lint.flow.environment import Environment, default_state, distinguishing, merge, merge_all
 from torchdev_lint.flow.lattice import CPU, UNKNOWN_DEVICE, Accelerator, Choice, Symbol, UnknownDevice
@@ -140,7 +142,10 @@ def test_the_default_device() -> None:
     left.default_device = right.default_device = CUDA
     assert met(left, right).default_device == CUDA
     right.default_device = CPU
-    assert isinstance(met(left, right).default_device, UnknownDevice)
+    assert met(left, right).default_device == Choice(FLAG, CUDA, CPU)
+    assert isinstance(
+        met(environment(), replace(environment(), default_device=CUDA)).default_device, UnknownDevice
+    )
 
 
 def test_the_state_of_an_unknown_thing_is_its_own_device() -> None:
