@@ -21,7 +21,7 @@ from fixture_files import FIXTURES, FixtureFile, fixture_files, rule_folders, su
 from torchdev_lint.cli import main
 from torchdev_lint.config import Config
 from torchdev_lint.diagnostics import Applicability
-from torchdev_lint.engine.run import check_bytes
+from torchdev_lint.engine.file_check import check_bytes
 from torchdev_lint.rules.registry import all_rules
 
 ALL_FIXTURES = fixture_files()

@@ -22,7 +22,7 @@ from programs import Program, program
 
 from torchdev_lint.config import Config
 from torchdev_lint.diagnostics import Applicability
-from torchdev_lint.engine.run import check_bytes
+from torchdev_lint.engine.file_check import check_bytes
 from torchdev_lint.harness.forkserver import ForkServer
 from torchdev_lint.harness.verdict import Kind
 from torchdev_lint.rules.registry import all_rules

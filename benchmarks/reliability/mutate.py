@@ -34,9 +34,9 @@ from isolated import isolated
 
 from torchdev_lint.config import SYNTAX_ERROR, Config, Selection
 from torchdev_lint.diagnostics import Applicability, Diagnostic
+from torchdev_lint.engine.file_check import check_bytes
 from torchdev_lint.engine.findings import findings
 from torchdev_lint.engine.parsing import compiles
-from torchdev_lint.engine.run import check_bytes
 from torchdev_lint.flake8_plugin import Plugin
 
 NASTY = [

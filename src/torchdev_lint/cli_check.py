@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
+from functools import partial
+from typing import TYPE_CHECKING
 
 from torchdev_lint.cli_options import STDIN, Options, cache_directory
 from torchdev_lint.cli_output import Others, applicable, coloured, prepare_output, print_findings
 from torchdev_lint.config import REVEALED, Config, ConfigError
 from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.engine.caches import Caches
-from torchdev_lint.engine.file_check import NO_FIXES, Choice, Choices, check_bytes
-from torchdev_lint.engine.run import RunResult, Workers, run
-from torchdev_lint.engine.sources import DiskSources
-from torchdev_lint.engine.workers import collect_rarely
-from torchdev_lint.report import diff, summary
-from torchdev_lint.report.style import write
+from torchdev_lint.engine.results import NO_FIXES, Choice, Choices
+from torchdev_lint.engine.run import RunResult, run
+from torchdev_lint.engine.workers import Workers, collect_rarely
+from torchdev_lint.report import summary
 from torchdev_lint.source.discovery import discover
+
+if TYPE_CHECKING:
+    from torchdev_lint.engine.run import Progress
 
 CLEAN, FINDINGS, FAILURE = 0, 1, 2
 
@@ -49,12 +52,13 @@ def check(options: Options) -> int:
         return FAILURE if found.problems else code
     with workers_of(options) as workers:
         result = run(
-            _with_progress(found.files, options),
+            found.files,
             settings.for_file,
             lambda config: allowed_fixes(options, config),
             write=options.fix and not options.diff,
             only=only,
             workers=workers,
+            progress=_progress(options),
             caches=None
             if options.no_cache
             else Caches(cache_directory(options.cache_dir, settings), trusted=options.cache_dir is not None),
@@ -93,15 +97,19 @@ def workers_of(options: Options) -> Iterator[Workers]:
         yield Workers(options.jobs, elsewhere=executor)
 
 
-def _with_progress(files: Sequence[str], options: Options) -> Iterable[str]:
-    """The files, with a bar on the terminal while they are gone through, where somebody looks at it."""
+def _progress(options: Options) -> Progress | None:
+    """A bar on the terminal while files are checked, where somebody looks at it."""
+    if options.quiet or options.verbose:
+        return None
     from torchdev_lint.report.progress import over, wanted
 
-    silent = options.quiet or options.verbose
-    return files if silent or not wanted(sys.stderr, os.environ) else over(files, sys.stderr)
+    return partial(over, stream=sys.stderr) if wanted(sys.stderr, os.environ) else None
 
 
 def _check_stdin(options: Options) -> int:
+    from torchdev_lint.engine.file_check import check_bytes
+    from torchdev_lint.engine.sources import DiskSources
+
     path = options.stdin_filename or STDIN
     config = options.settings.for_file(path)
     rules = options.settings.file_rules(os.path.dirname(path) or ".")
@@ -177,6 +185,9 @@ def report(result: RunResult, options: Options, config: Config, others: Others |
 
 
 def _print_diff(result: RunResult, options: Options, config: Config) -> int:
+    from torchdev_lint.report import diff
+    from torchdev_lint.report.style import write
+
     changed = [file for file in result.files if file.changed]
     colour = coloured(options, sys.stdout)
     for file in changed:

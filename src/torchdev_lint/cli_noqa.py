@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 
 from torchdev_lint.config import Config
 from torchdev_lint.engine.add_noqa import add_noqa
-from torchdev_lint.engine.run import describe_bug
+from torchdev_lint.engine.results import describe_bug
 from torchdev_lint.files import read_bytes
 from torchdev_lint.fixes.writer import WriteError, replace_content
 from torchdev_lint.source.document import SourceError

@@ -13,10 +13,8 @@ from torchdev_lint.cli_options import Options
 from torchdev_lint.config import Config, ConfigError
 from torchdev_lint.diagnostics import Applicability, Diagnostic
 from torchdev_lint.engine.run import RunResult
-from torchdev_lint.report import statistics, summary
+from torchdev_lint.report import summary
 from torchdev_lint.report.formats import TEXT, render, render_text
-from torchdev_lint.report.sources import Sources
-from torchdev_lint.report.style import write
 
 if TYPE_CHECKING:
     from torchdev_lint.report.context import RuleText, Tool
@@ -53,16 +51,25 @@ def print_findings(result: RunResult, options: Options, config: Config, others: 
         if options.statistics:
             _print_statistics(result, options, config, stream)
         elif config.output_format in TEXT:
-            fixable, sources = applicable(config), Sources(result.sources, result.notebooks)
-            pieces = render_text(config.output_format, result.diagnostics, fixable, sources)
-            write(pieces, stream, colour=coloured(options, stream))
+            if result.diagnostics:
+                _print_text(result, options, config, stream)
             _close(result, options, config, stream)
         else:
             stream.write(_for_programs(result, config, others))
 
 
+def _print_text(result: RunResult, options: Options, config: Config, stream: TextIO) -> None:
+    from torchdev_lint.report.sources import Sources
+    from torchdev_lint.report.style import write
+
+    fixable, sources = applicable(config), Sources(result.sources, result.notebooks)
+    pieces = render_text(config.output_format, result.diagnostics, fixable, sources)
+    write(pieces, stream, colour=coloured(options, stream))
+
+
 def _for_programs(result: RunResult, config: Config, others: Others | None) -> str:
     from torchdev_lint.report.context import Context
+    from torchdev_lint.report.sources import Sources
 
     rules = _rule_texts(result.diagnostics)
     tools: dict[str, Tool] = {}
@@ -94,6 +101,8 @@ def _rule_texts(diagnostics: list[Diagnostic]) -> dict[str, RuleText]:
 
 
 def _print_statistics(result: RunResult, options: Options, config: Config, stream: TextIO) -> None:
+    from torchdev_lint.report import statistics
+
     if config.output_format == "json":
         stream.write(statistics.render_json(result.diagnostics, applicable(config)) + "\n")
         return

@@ -13,7 +13,8 @@ from typing import Any
 from torchdev_lint.cli_parser import Parser
 from torchdev_lint.config import ConfigError
 from torchdev_lint.diagnostics import Applicability, Diagnostic
-from torchdev_lint.engine.run import NO_FIXES, RunResult, run
+from torchdev_lint.engine.results import NO_FIXES
+from torchdev_lint.engine.run import RunResult, run
 from torchdev_lint.engine.settings import Settings
 from torchdev_lint.report import json as json_report
 from torchdev_lint.rules.registry import rule_by_code

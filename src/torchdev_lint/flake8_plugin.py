@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from torchdev_lint.config import Config
     from torchdev_lint.diagnostics import Diagnostic
     from torchdev_lint.engine.caches import Caches
-    from torchdev_lint.engine.file_check import Bare
     from torchdev_lint.engine.jobs import Checker
+    from torchdev_lint.engine.results import Bare
     from torchdev_lint.engine.settings import Settings
 
 STDIN_NAMES = ("-", "stdin")
@@ -135,10 +135,10 @@ class Plugin:
         return Settings(load_config_file(cls._config_file, os.path.dirname(cls._config_file)))
 
     def _found(self) -> Sequence[Bare]:
-        from torchdev_lint.engine.file_check import NO_FIXES, to_bare
         from torchdev_lint.engine.findings import findings
         from torchdev_lint.engine.jobs import Job
         from torchdev_lint.engine.prefilter import may_matter
+        from torchdev_lint.engine.results import NO_FIXES, to_bare
         from torchdev_lint.engine.sources import is_text_of
 
         text = "".join(self.lines)
@@ -190,7 +190,7 @@ class Plugin:
     def _bug(self, error: Exception) -> Diagnostic:
         from torchdev_lint.config import SYNTAX_ERROR
         from torchdev_lint.diagnostics import Diagnostic, Position, Range
-        from torchdev_lint.engine.run import describe_bug
+        from torchdev_lint.engine.results import describe_bug
 
         start = Position(1, 1)
         return Diagnostic(

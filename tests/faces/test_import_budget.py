@@ -31,6 +31,9 @@ OWN = (
 ).split()
 """Our own rooms and modules; not the inference, no rule, no server, not the harness."""
 
+KEPT = "cache cache_directory cache_format cache_key caches limits results run settings stamps workers"
+"""Of the engine: what reads results that were kept. Nothing that reads, checks or fixes a file."""
+
 
 def probe(*arguments: str, cwd: Path) -> tuple[int, list[str]]:
     result = subprocess.run(
@@ -97,3 +100,15 @@ def test_nothing_changed(project: Path) -> None:
     assert probe(".", *flags, cwd=project)[0] == 1
     code, modules = probe(".", *flags, cwd=project)
     assert (code, over_budget(modules, OWN, NEVER)) == (1, [])
+
+
+def test_nothing_changed_and_nothing_found(project: Path) -> None:
+    (project / "a.py").write_text("import torch\n")
+    os.utime(project / "a.py", (1, 1))
+    probe(".", f"--cache-dir={project.parent / 'kept'}", cwd=project)
+    code, modules = probe(".", f"--cache-dir={project.parent / 'kept'}", cwd=project)
+    own = [one for one in OWN if one not in ("engine", "fixes", "report", "source", "stubs")]
+    own += [f"engine.{one}" for one in KEPT.split()] + ["report.formats", "report.progress", "report.summary"]
+    own += ["source.discovery", "source.gitignore"]
+    never = [*NEVER, "zipfile", "traceback", "hashlib"]
+    assert (code, over_budget(modules, own, never)) == (0, [])

@@ -18,7 +18,7 @@ from torchdev_lint.cli import main
 from torchdev_lint.config import Config
 from torchdev_lint.diagnostics import Applicability, Diagnostic
 from torchdev_lint.engine import check
-from torchdev_lint.engine.run import check_bytes
+from torchdev_lint.engine.file_check import check_bytes
 
 Cli = Callable[..., Any]
 

@@ -29,8 +29,8 @@ def check_source(text, path, config, *more):
 
 check.check_source = check_source
 if "SHORT" in os.environ:
-    from torchdev_lint.engine import run
-    run.FILE_TIMEOUT = float(os.environ["SHORT"])
+    from torchdev_lint.engine import checking
+    checking.FILE_TIMEOUT = float(os.environ["SHORT"])
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from torchdev_lint.cli import main
 sys.exit(main(sys.argv[1:]))
@@ -62,8 +62,8 @@ def test_any_number_of_processes_says_the_same(project: Path) -> None:
 
 SPAWNED = """
 import sys
-from torchdev_lint.engine import run, workers
-workers.start_method = run.start_method = lambda: "spawn"
+from torchdev_lint.engine import checking, pool, workers
+workers.start_method = pool.start_method = checking.start_method = lambda: "spawn"
 from torchdev_lint.cli import main
 sys.exit(main(sys.argv[1:]))
 """

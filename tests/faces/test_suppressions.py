@@ -13,7 +13,7 @@ from ruff_reference import RUFF
 
 from torchdev_lint.config import Config
 from torchdev_lint.engine.add_noqa import add_noqa
-from torchdev_lint.engine.run import check_bytes
+from torchdev_lint.engine.file_check import check_bytes
 
 Cli = Callable[..., Any]
 HEAD = "import torch\n"

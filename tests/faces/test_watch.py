@@ -112,21 +112,21 @@ class Terminal(io.StringIO):
 
 def test_the_bar_comes_late_and_leaves_nothing() -> None:
     stream, ticks = Terminal(), iter([0.0, 0.1, 0.5, 1.2, 1.25, 1.4])
-    assert list(over(list("abcde"), stream, lambda: next(ticks))) == list("abcde")
+    assert list(over(list("abcde"), 5, stream, lambda: next(ticks))) == list("abcde")
     drawn = stream.getvalue().split("\r\x1b[K")
     assert drawn[0] == ""
-    assert [piece.rpartition("] ")[2] for piece in drawn[1:]] == ["2/5 files", "4/5 files", ""]
+    assert [piece.rpartition("] ")[2] for piece in drawn[1:]] == ["3/5 files", "5/5 files", ""]
 
 
 def test_a_short_run_draws_nothing() -> None:
     stream = Terminal()
-    assert list(over(list("ab"), stream, lambda: 0.0)) == ["a", "b"]
+    assert list(over(list("ab"), 2, stream, lambda: 0.0)) == ["a", "b"]
     assert stream.getvalue() == ""
 
 
 def test_the_bar_goes_when_the_run_is_broken_off() -> None:
     stream, ticks = Terminal(), iter([0.0, 2.0])
-    bar = over(["a", "b"], stream, lambda: next(ticks))
+    bar = over(["a", "b"], 2, stream, lambda: next(ticks))
     next(bar)
     bar.close()
     assert stream.getvalue().endswith("\r\x1b[K")
@@ -156,7 +156,7 @@ def test_the_findings_are_not_touched_by_the_bar(
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("CI", raising=False)
     assert main([str(folder)]) == 1
-    assert "Checking [" in terminal.getvalue()
+    assert "] 1/1 files" in terminal.getvalue()
     assert "Checking [" not in capsys.readouterr().out
     terminal.truncate(0)
     assert main(["--quiet", str(folder)]) == 1

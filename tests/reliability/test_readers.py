@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from torchdev_lint.config import Config, ConfigError
 from torchdev_lint.config_file import load_config_file
 from torchdev_lint.config_options import BY_NAME
-from torchdev_lint.engine.run import check_bytes
+from torchdev_lint.engine.file_check import check_bytes
 from torchdev_lint.stubs.reading import StubError, read_library
 from torchdev_lint.stubs.shelf import shelf
 

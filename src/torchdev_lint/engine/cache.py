@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from torchdev_lint.engine.cache_directory import alone, seal, thin_out
 from torchdev_lint.engine.cache_format import from_plain, to_plain
-from torchdev_lint.engine.file_check import Bare, to_bare
+from torchdev_lint.engine.results import Bare, to_bare
 from torchdev_lint.engine.stamps import SURE_AFTER, Stamp, digest_of, stamp_of_path
 from torchdev_lint.files import read_bytes
 
@@ -251,11 +251,17 @@ class Cache:
     # -- what holds
 
     def _holds(self, entry: _Entry) -> bool:
-        return (
-            self._file_holds(self._files[entry.own])
-            and all(self._file_holds(self._files[index]) for index in entry.files)
-            and all(self._directory_holds(self._directories[index]) for index in entry.directories)
-        )
+        # Asked for every file of a run: loops, as generators would take twice as long.
+        files, directories = self._files, self._directories
+        if not self._file_holds(files[entry.own]):
+            return False
+        for index in entry.files:
+            if not self._file_holds(files[index]):
+                return False
+        for index in entry.directories:  # noqa: SIM110
+            if not self._directory_holds(directories[index]):
+                return False
+        return True
 
     def _file_holds(self, one: _File) -> bool:
         if one.holds is None:
@@ -282,8 +288,8 @@ class Cache:
                     exists(os.path.join(one.path, name)) == is_there for name, is_there in one.names.items()
                 )
                 if one.holds:
+                    # No reason to write all results again: home directories change all the time, and few names are looked for.
                     one.stamp = () if now is None else _if_sure(now)
-                    self._changed = True
         return one.holds
 
     # -- what is new

@@ -10,10 +10,8 @@ from torchdev_lint.config import Config
 from torchdev_lint.engine.cache import Cache
 from torchdev_lint.engine.cache_directory import DIRECTORY
 from torchdev_lint.engine.cache_key import cache_key
-from torchdev_lint.engine.file_check import Bare, Choice, FileResult
+from torchdev_lint.engine.results import Bare, Choice, FileResult
 from torchdev_lint.files import read_bytes
-from torchdev_lint.source.document import SourceError
-from torchdev_lint.source.reading import NOTEBOOK_SUFFIX, read_source
 
 if TYPE_CHECKING:
     from torchdev_lint.diagnostics import Applicability
@@ -61,8 +59,12 @@ class Caches:
             return result
         if allowed and any(one.fix is not None and one.fix.applicability in allowed for one in found):
             return None
+        from torchdev_lint.source.reading import NOTEBOOK_SUFFIX, read_source
+
         if only is None and not path.endswith(NOTEBOOK_SUFFIX):
             return result
+        from torchdev_lint.source.document import SourceError
+
         try:
             source = read_source(read_bytes(path), path)
         except (OSError, SourceError):
@@ -73,7 +75,7 @@ class Caches:
             if only is not None or not isinstance(source, Notebook):
                 return None
             return replace(result, text=source.text, before=source.text, notebooks=(source, source))
-        from torchdev_lint.engine.run import chosen
+        from torchdev_lint.engine.results import chosen
 
         return result if only is None else chosen(replace(result, text=source.text, before=source.text), only)
 

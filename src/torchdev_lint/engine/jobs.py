@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 from torchdev_lint.config import Config
 from torchdev_lint.diagnostics import Applicability
-from torchdev_lint.engine.file_check import Choice, FileResult, check_bytes, check_content, unreadable
+from torchdev_lint.engine.file_check import check_bytes, check_content
+from torchdev_lint.engine.results import Choice, FileResult, unreadable
 from torchdev_lint.engine.sources import DiskSources, Seen
 from torchdev_lint.engine.stamps import Stamp, digest_of, stamp_of_path
 from torchdev_lint.files import read_bytes

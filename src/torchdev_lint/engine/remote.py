@@ -15,8 +15,8 @@ from functools import cache
 
 from torchdev_lint import __version__
 from torchdev_lint.diagnostics import Diagnostic
-from torchdev_lint.engine.file_check import FileResult
 from torchdev_lint.engine.jobs import Checked, Checker, Job
+from torchdev_lint.engine.results import FileResult
 from torchdev_lint.engine.workers import Lost
 
 

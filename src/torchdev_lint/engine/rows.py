@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from torchdev_lint.config import Config
-from torchdev_lint.engine.file_check import NO_FIXES, FileResult, can_matter
+from torchdev_lint.engine.checking import checked_jobs
+from torchdev_lint.engine.file_check import can_matter
 from torchdev_lint.engine.jobs import Checker, Job
-from torchdev_lint.engine.run import checked_jobs
+from torchdev_lint.engine.results import NO_FIXES, FileResult
 from torchdev_lint.engine.workers import Workers
 from torchdev_lint.source.parquet import Row
 

@@ -28,11 +28,16 @@ class Settings:
         self._overlay = overlay
         self._found: dict[str, Config | None] = {}
         self._finished: dict[Config, Config] = {}
+        self._of_directories: dict[str, Config] = {}
+        """As they were named: every file asks, and to hash a configuration takes longer than to look at the file's stamp."""
 
     def for_directory(self, directory: str) -> Config:
         """The configuration for the files in `directory`."""
-        config = self._fixed or self._nearest(os.path.abspath(directory)) or Config(root=os.getcwd())
-        return self._finish(config)
+        known = self._of_directories.get(directory)
+        if known is None:
+            config = self._fixed or self._nearest(os.path.abspath(directory)) or Config(root=os.getcwd())
+            known = self._of_directories[directory] = self._finish(config)
+        return known
 
     def _nearest(self, directory: str) -> Config | None:
         """The configuration in `directory` or the nearest one above."""

@@ -15,7 +15,7 @@ from torchdev_lint.engine.findings import findings
 from torchdev_lint.engine.notebooks import broken_among
 from torchdev_lint.engine.parsing import judge_of
 from torchdev_lint.engine.prefilter import may_matter
-from torchdev_lint.engine.run import describe_bug
+from torchdev_lint.engine.results import describe_bug
 from torchdev_lint.engine.sources import DiskSources
 from torchdev_lint.fixes.fixpoint import fix_text
 from torchdev_lint.lsp.kept import Kept, stamped

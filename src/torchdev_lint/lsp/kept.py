@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from torchdev_lint.config import Config
 from torchdev_lint.diagnostics import Diagnostic
 from torchdev_lint.engine.caches import Caches, of_project
-from torchdev_lint.engine.file_check import NO_FIXES, FileResult, to_bare
 from torchdev_lint.engine.jobs import Checked
+from torchdev_lint.engine.results import NO_FIXES, FileResult, to_bare
 from torchdev_lint.engine.sources import Seen, is_text_of
 from torchdev_lint.engine.stamps import Stamp, digest_of, stamp_of_path
 from torchdev_lint.files import read_bytes

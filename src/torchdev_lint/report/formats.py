@@ -7,11 +7,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from torchdev_lint.diagnostics import Applicability, Diagnostic
-from torchdev_lint.report.sources import Sources
-from torchdev_lint.report.style import Piece
 
 if TYPE_CHECKING:
     from torchdev_lint.report.context import Context, Renderer
+    from torchdev_lint.report.sources import Sources
+    from torchdev_lint.report.style import Piece
 
 TEXT = ("full", "concise", "grouped")
 """The formats for people, which end with a summary."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TextIO
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TextIO, TypeVar
+
+T = TypeVar("T")
 
 DELAY = 1.0
 """Seconds before anything is drawn: a short run should not flicker."""
@@ -19,18 +21,20 @@ def wanted(stream: TextIO, environment: Mapping[str, str]) -> bool:
     return stream.isatty() and environment.get("TERM") not in ("dumb", "") and not environment.get("CI")
 
 
-def over(paths: Sequence[str], stream: TextIO, clock: Callable[[], float] = time.monotonic) -> Iterator[str]:
-    """The paths, one after the other, drawing on `stream` how many of them were taken."""
+def over(
+    checked: Iterable[T], total: int, stream: TextIO, clock: Callable[[], float] = time.monotonic
+) -> Iterator[T]:
+    """What the files came to, one after the other, drawing on `stream` how many of the `total` it was."""
     start = drawn = clock()
     shown = False
     try:
-        for done, path in enumerate(paths):
+        for done, one in enumerate(checked, 1):
             now = clock()
             if now - start >= DELAY and (not shown or now - drawn >= PERIOD):
-                stream.write(f"{_ERASE}{_bar(done, len(paths))}")
+                stream.write(f"{_ERASE}{_bar(done, total)}")
                 stream.flush()
                 shown, drawn = True, now
-            yield path
+            yield one
     finally:
         if shown:
             stream.write(_ERASE)

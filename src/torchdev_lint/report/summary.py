@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 
 from torchdev_lint.config import REVEALED
 from torchdev_lint.diagnostics import Applicability, Diagnostic
-from torchdev_lint.report.excerpt import visible
 
 
 def closing_lines(remaining: Sequence[Diagnostic], fixed: int, *, unsafe: bool) -> str:
@@ -31,6 +30,8 @@ def closing_lines(remaining: Sequence[Diagnostic], fixed: int, *, unsafe: bool) 
 
 def fixed_lines(files: Iterable[tuple[str, Counter[tuple[str, str]]]]) -> str:
     """What was fixed, by file: how often each (code, name)."""
+    from torchdev_lint.report.excerpt import visible
+
     listed = [(path, counts) for path, counts in files if counts]
     total = sum(sum(counts.values()) for _, counts in listed)
     width = max(len(str(count)) for _, counts in listed for count in counts.values())

@@ -15,7 +15,9 @@ from torchdev_lint.cli_options import Options, parse_check
 from torchdev_lint.cli_output import coloured, prepare_output
 from torchdev_lint.config import SYNTAX_ERROR, Config
 from torchdev_lint.diagnostics import Applicability, Diagnostic, Position, Range
-from torchdev_lint.engine.run import NO_FIXES, FileResult, RunResult, check_bytes, run
+from torchdev_lint.engine.file_check import check_bytes
+from torchdev_lint.engine.results import NO_FIXES, FileResult
+from torchdev_lint.engine.run import RunResult, run
 from torchdev_lint.engine.sources import DiskSources
 from torchdev_lint.files import read_bytes
 from torchdev_lint.shim import findings

@@ -6,7 +6,8 @@ import difflib
 import sys
 from dataclasses import replace
 
-from torchdev_lint.engine.run import FileResult, RunResult
+from torchdev_lint.engine.results import FileResult
+from torchdev_lint.engine.run import RunResult
 from torchdev_lint.files import read_bytes
 from torchdev_lint.fixes.writer import WriteError, replace_content
 from torchdev_lint.shim.program import Ruff, RuffError

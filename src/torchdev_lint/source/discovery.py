@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -77,7 +77,8 @@ def discover(paths: Sequence[str], rules_for: Callable[[str], FileRules]) -> Dis
         elif os.path.exists(path):
             rules = rules_for(os.path.dirname(path) or ".")
             if not (rules.force_exclude and rules.excludes_within(path)):
-                walk.files.append(os.path.normpath(path))
+                path = os.path.normpath(path)
+                walk.files[path] = os.path.realpath(path)
         else:
             raise DiscoveryError(f"{path}: no such file or directory")
     return Discovered(tuple(_unique(walk.files)), tuple(walk.problems))
@@ -86,7 +87,8 @@ def discover(paths: Sequence[str], rules_for: Callable[[str], FileRules]) -> Dis
 @dataclass(slots=True)
 class _Walk:
     rules_for: Callable[[str], FileRules]
-    files: list[str] = field(default_factory=list)
+    files: dict[str, str] = field(default_factory=dict)
+    """By path: the real one, where no symbolic link is on the way."""
     problems: list[str] = field(default_factory=list)
 
     def enter(self, directory: str) -> None:
@@ -104,22 +106,27 @@ class _Walk:
                 continue
             if rules.respect_gitignore and any(entry.name == ".gitignore" for entry in listing):
                 ignored = ignored.inside(real)
+            # Paths are put together here for every file there is: functions for that would take most of a second run's time.
+            before = "" if current == "." else os.path.join(current, "")
+            above = os.path.join(absolute, "")
+            # No link to a directory was followed below the start: the real path is that of the names.
+            really = os.path.join(real, "")
             for entry in listing:
-                path = entry.name if current == "." else os.path.join(current, entry.name)
+                name = entry.name
                 is_directory = entry.is_dir(follow_symlinks=False)
-                whole = os.path.join(absolute, entry.name)
+                whole = above + name
                 if not is_directory and not (rules.includes(whole) and _is_file(entry)):
                     continue
                 if rules.excludes(whole):
                     continue
-                # No link to a directory was followed below the start: the real path is that of the names.
-                target = os.path.join(real, entry.name)
+                target = really + name
                 if rules.respect_gitignore and ignored.covers(target, is_directory=is_directory):
                     continue
                 if is_directory:
-                    pending.append((path, target, ignored))
+                    pending.append((before + name, target, ignored))
                 else:
-                    self.files.append(path)
+                    path = before + name
+                    self.files[path] = os.path.realpath(path) if entry.is_symlink() else target
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
@@ -130,11 +137,11 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _unique(files: Iterable[str]) -> list[str]:
-    """Sorted, one name per file: the real one rather than a link to it, else the first."""
+def _unique(files: Mapping[str, str]) -> list[str]:
+    """Sorted, one name per real path: itself rather than a link to it, else the first."""
     by_target: dict[str, str] = {}
-    for path in sorted(set(files)):
-        target = os.path.realpath(path)
+    for path in sorted(files):
+        target = files[path]
         known = by_target.get(target)
         if known is None or (os.path.islink(known) and not os.path.islink(path)):
             by_target[target] = path

@@ -13,13 +13,14 @@ from torchdev_lint.config import Config
 from torchdev_lint.diagnostics import Applicability, Diagnostic, Edit, Fix, Position, Range, Related
 from torchdev_lint.engine import cache as cache_module
 from torchdev_lint.engine import cache_directory
-from torchdev_lint.engine import run as run_module
+from torchdev_lint.engine import jobs as jobs_module
 from torchdev_lint.engine.cache import Cache
 from torchdev_lint.engine.cache_format import FIELDS, from_plain, to_plain
 from torchdev_lint.engine.cache_key import cache_key
 from torchdev_lint.engine.caches import Caches
-from torchdev_lint.engine.file_check import NO_FIXES
-from torchdev_lint.engine.run import Job, run
+from torchdev_lint.engine.jobs import Job
+from torchdev_lint.engine.results import NO_FIXES
+from torchdev_lint.engine.run import run
 from torchdev_lint.engine.sources import Seen
 from torchdev_lint.engine.stamps import stamp_of_path
 
@@ -47,13 +48,13 @@ def lint(project: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[
     """Runs over all files; which of them were checked, and the findings."""
     checked: list[str] = []
     settings = Config(root=str(project), off_by_default=frozenset({"TDV101"}))
-    real = run_module.Checker.__call__
+    real = jobs_module.Checker.__call__
 
-    def watched(self: run_module.Checker, job: Job) -> run_module.Checked:
+    def watched(self: jobs_module.Checker, job: Job) -> jobs_module.Checked:
         checked.append(job.path)
         return real(self, job)
 
-    monkeypatch.setattr(run_module.Checker, "__call__", watched)
+    monkeypatch.setattr(jobs_module.Checker, "__call__", watched)
 
     def once(
         config: Config | None = None, fixes: frozenset[Applicability] = NO_FIXES

@@ -5,8 +5,9 @@ import time
 
 import pytest
 
-from torchdev_lint.engine import workers
-from torchdev_lint.engine.workers import Lost, Workers, answered
+from torchdev_lint.engine import pool
+from torchdev_lint.engine.pool import answered
+from torchdev_lint.engine.workers import Lost, Workers
 
 METHODS = [pytest.param("fork", marks=pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")), "spawn"]
 
@@ -53,7 +54,7 @@ def test_no_process_is_left_when_nobody_wants_more() -> None:
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("method", METHODS)
 def test_a_process_that_does_not_end_is_ended(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "END_TIMEOUT", 0.3)
+    monkeypatch.setattr(pool, "END_TIMEOUT", 0.3)
     lingering = "__import__('multiprocessing.util').util.Finalize(None, __import__('time').sleep, (600,), exitpriority=1) and 5"
     assert dict(answered(eval, [lingering, "6"], 2, 60, method)) == {0: 5, 1: 6}
 

@@ -8,8 +8,8 @@ import pytest
 
 from torchdev_lint.config import Config
 from torchdev_lint.diagnostics import Applicability
+from torchdev_lint.engine.file_check import check_bytes
 from torchdev_lint.engine.findings import findings
-from torchdev_lint.engine.run import check_bytes
 from torchdev_lint.rules.codes import OFF_BY_DEFAULT
 
 HEAD = """\

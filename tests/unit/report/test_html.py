@@ -15,7 +15,8 @@ from notebook_files import of_program
 
 from torchdev_lint.config import Config
 from torchdev_lint.diagnostics import Applicability, Diagnostic, Edit, Fix, Position, Range, Related
-from torchdev_lint.engine.run import RunResult, check_bytes
+from torchdev_lint.engine.file_check import check_bytes
+from torchdev_lint.engine.run import RunResult
 from torchdev_lint.report.context import Context, RuleText
 from torchdev_lint.report.html import render
 from torchdev_lint.report.markdown import to_html
