@@ -7,19 +7,20 @@ whatever else programs keep in `.pt` files are silent, and so is what the same f
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import libcst as cst
 
 from torchdev_lint.flow import device_values, forwarding, literals, operands
+from torchdev_lint.flow.accelerator_needs import needs_accelerator
 from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.conditions import atoms
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import Accelerator
 from torchdev_lint.flow.placement_events import CheckpointLoad
+from torchdev_lint.flow.saved_files import SAVING, saved_from_host
 from torchdev_lint.flow.trees import parents, walk
 from torchdev_lint.flow.values import NONE, Literal, Object, Value
 from torchdev_lint.torch_api import checkpoints as api
@@ -38,7 +39,9 @@ def note(frame: Frame, path: str, site: CallSite) -> None:
         return  # a name that happens to hold None here: the caller may give another
     if frame.analysis.muted:
         return
-    if path in api.ALWAYS_WEIGHTS and _is_published(frame, site.arguments[0].value):
+    if path in api.ALWAYS_WEIGHTS and (
+        _is_published(frame, site.arguments[0].value) or _names_file(site.arguments[0].node.value)
+    ):
         return
     use = _use(frame, site)
     is_weights = path in api.ALWAYS_WEIGHTS or use.is_checkpoint()
@@ -48,8 +51,9 @@ def note(frame: Frame, path: str, site: CallSite) -> None:
         _in_a_test(frame)
         or _is_sharded(frame)
         or _is_on_accelerator(frame)
-        or literals.needs_accelerator(frame)
+        or needs_accelerator(frame)
         or _stays_on_host(frame)
+        or frame.analysis.learn(saved_from_host, frame.analysis)
         or use.saved_here
         or not is_weights
         or (use.published and path not in api.ALWAYS_WEIGHTS)
@@ -90,6 +94,11 @@ def _is_published(frame: Frame, value: Value) -> bool:
     )
 
 
+def _names_file(node: cst.BaseExpression) -> bool:
+    """Whether an address is put together of a server and the name of a file: `urljoin(SERVER, "vocab.pt")`."""
+    return any(api.WEIGHTS_FILE.search(word) for word in _words(node))
+
+
 def _in_a_test(frame: Frame) -> bool:
     """Whether a test loads it: what a test loads, it saved itself, on the machine where it runs."""
     if any(
@@ -127,10 +136,7 @@ def _is_on_accelerator(frame: Frame) -> bool:
 
 def _stays_on_host(frame: Frame) -> bool:
     """Whether the file saves what it loads, or its like, and never speaks of devices: it was on the CPU when it was saved."""
-    return not frame.analysis.speaks_of_devices and frame.analysis.says(_SAVING)
-
-
-_SAVING = re.compile(r"\btorch\.save\(")
+    return not frame.analysis.speaks_of_devices and frame.analysis.says(SAVING)
 
 
 # -- what the program does with what it loads

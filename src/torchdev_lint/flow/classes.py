@@ -283,18 +283,30 @@ def _attributes_of_names(module: cst.Module) -> Iterator[tuple[str, str]]:
 
 
 def decorator_names(node: cst.FunctionDef | cst.ClassDef) -> tuple[str, ...]:
-    """The last names of the decorators; the whole text for those with arguments that matter to guards."""
+    """The last names of the decorators; marked for those that ask for an accelerator."""
     names = []
     for decorator in node.decorators:
         inner = decorator.decorator
+        asks = isinstance(inner, cst.Call) and any(map(_asks_for_accelerator, inner.args))
         if isinstance(inner, cst.Call):
             inner = inner.func
         match inner:
             case cst.Name(value=name) | cst.Attribute(attr=cst.Name(value=name)):
-                names.append(name)
+                names.append(f"{name}(gpu)" if asks else name)
             case _:
                 names.append("?")
     return tuple(names)
+
+
+def _asks_for_accelerator(argument: cst.Arg) -> bool:
+    """`@ray.remote(num_gpus=1)`: it is run where there is one."""
+    match argument:
+        case cst.Arg(keyword=cst.Name(value="num_gpus"), value=cst.Integer(value=count)):
+            return count != "0"
+        case cst.Arg(keyword=cst.Name(value="num_gpus"), value=cst.Float()):
+            return True
+        case _:
+            return False
 
 
 def parameters_device(frame: Frame, state: State) -> Device:

@@ -471,7 +471,7 @@ def visit_NamedExpr(frame: Frame, node: cst.NamedExpr) -> Value:
 
 @expression(cst.Lambda)
 def visit_Lambda(frame: Frame, node: cst.Lambda) -> Value:
-    evaluate_defaults(frame, node.params)
+    evaluate_defaults(frame, node)
     return Function(node, "<lambda>", frame)
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import libcst as cst
 
 from torchdev_lint.flow import literals
+from torchdev_lint.flow.accelerator_needs import insists
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.conditions import Key
 from torchdev_lint.flow.environment import Environment
 from torchdev_lint.flow.frame import MAX_CALL_DEPTH, Frame
+from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import Cpu, Origin, Symbol, leaves
 from torchdev_lint.flow.objects import escape
 from torchdev_lint.flow.values import (
@@ -29,6 +31,7 @@ from torchdev_lint.flow.values import (
     join_all,
     retag,
 )
+from torchdev_lint.torch_api.devices import parse
 from torchdev_lint.torch_api.libraries import SIGNATURE_KEEPING_DECORATORS
 
 
@@ -99,6 +102,7 @@ def following(frame: Frame, result: Object, site: CallSite) -> Object:
 
 def call(frame: Frame, function: Function, site: CallSite) -> Value:
     """The result of calling a function of the project."""
+    site = _with_identities(frame, site)
     matters = not function.frame.source.foreign or _hands_over(frame, function, site)
     if not can_follow(frame, function, site) or not frame.analysis.affords(function, matters=matters):
         if function.receiver is not None:
@@ -148,6 +152,27 @@ def call(frame: Frame, function: Function, site: CallSite) -> Value:
     # what must hold for the call to return holds from here on (`require_gpu()`)
     frame.env.path = end.path
     return value
+
+
+def _with_identities(frame: Frame, site: CallSite) -> CallSite:
+    """A dict that was one or another, by a condition, gets an identity before a function is given it that may change it in place."""
+    arguments, named_now = list(site.arguments), False
+    for index, argument in enumerate(arguments):
+        match argument.value, argument.node.value:
+            case Entries(cell=None) as held, cst.Name(value=name) if _is_unnamed(frame.env.names.get(name)):
+                from torchdev_lint.flow.containers import with_cell
+
+                named = with_cell(frame, argument.node, held)
+                frame.env.names[name] = named
+                arguments[index] = replace(argument, value=named)
+                named_now = True
+            case _:
+                pass
+    return replace(site, arguments=tuple(arguments)) if named_now else site
+
+
+def _is_unnamed(value: Value | None) -> bool:
+    return isinstance(value, Entries) and value.cell is None
 
 
 def _is_context_manager(function: Function) -> bool:
@@ -283,13 +308,23 @@ def _bind(child: Frame, function: Function, site: CallSite) -> dict[str, Value]:
     return names
 
 
-def evaluate_defaults(frame: Frame, parameters: cst.Parameters) -> None:
+def evaluate_defaults(frame: Frame, node: cst.FunctionDef | cst.Lambda) -> None:
     """Default arguments are evaluated where the function is defined."""
+    parameters = node.params
     for parameter in (*parameters.posonly_params, *parameters.params, *parameters.kwonly_params):
         if parameter.default is not None:
+            insisted = _names_device(parameter.default) and insists(node)
+            frame.handlers += insisted
             value = frame.evaluate(parameter.default)
             frame.analysis.defaults[id(parameter)] = value
             literals.see_default(frame, parameter, value)
+            frame.handlers -= insisted
+
+
+def _names_device(default: cst.BaseExpression) -> bool:
+    return isinstance(default, cst.Call) or (
+        isinstance(default, cst.SimpleString) and parse(str(default.raw_value)) is not None
+    )
 
 
 def _default(function: Function, parameter: cst.Param) -> Value:

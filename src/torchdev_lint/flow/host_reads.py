@@ -18,7 +18,7 @@ from torchdev_lint.flow.attribution import (
     worth_telling,
 )
 from torchdev_lint.flow.callsites import CallSite
-from torchdev_lint.flow.conditions import Atom, Formula, Not
+from torchdev_lint.flow.conditions import Atom, Formula, Not, Or, atoms
 from torchdev_lint.flow.events import HostRead, Place
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import Conflict, Cpu, Leaf, Level, Symbol, conflict
@@ -75,7 +75,17 @@ def check_arguments(frame: Frame, site: CallSite, *, in_lists_only: bool = False
 def _says_no_tensor(fact: Formula) -> bool:
     """Whether a condition is that something is no tensor (`not torch.is_tensor(x)`)."""
     match fact:
-        case Not(Atom(kind="opaque", key=("isinstance", _, paths))):
+        case Not(Atom() as test):
+            return _asks_for_tensor(test)
+        case Not(Or() as tests):  # of what may be one thing or the other, each under its condition
+            return any(map(_asks_for_tensor, atoms(tests)))
+        case _:
+            return False
+
+
+def _asks_for_tensor(atom: Atom) -> bool:
+    match atom:
+        case Atom(kind="opaque", key=("isinstance", _, paths)):
             return "torch.Tensor" in paths
         case _:
             return False

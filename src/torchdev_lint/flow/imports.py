@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from torchdev_lint.flow.values import UNKNOWN, Api, Namespace, Value
 
 if TYPE_CHECKING:
-    from torchdev_lint.flow.analysis import Source
+    from torchdev_lint.flow.analysis import Analysis, Source
     from torchdev_lint.flow.frame import Frame
 
 
@@ -16,6 +16,9 @@ class Imports(Protocol):
 
     def in_package(self) -> bool:
         """Whether the checked file belongs to a package, as far as is known: to more than the program beside it."""
+
+    def texts_around(self, analysis: Analysis) -> list[str]:
+        """The texts of the scripts beside the checked file, and of the files of the project that it imports from."""
 
     def imported(self, frame: Frame, base: str, name: str) -> Value:
         """What `from base import name` binds (`import base` when `name` is empty)."""
@@ -58,6 +61,10 @@ class NoImports:
     def runs_on_host(self) -> bool:
         """Nothing is known of what is beside it."""
         return False
+
+    def texts_around(self, analysis: Analysis) -> list[str]:
+        """None are known."""
+        return []
 
     def imported(self, frame: Frame, base: str, name: str) -> Value:
         """The name's path."""

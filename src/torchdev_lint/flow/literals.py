@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from torchdev_lint.flow import device_values, lost_index, truths
+from torchdev_lint.flow.accelerator_needs import is_marked_function, needs_accelerator
 from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.conditions import Atom, Constant, Formula, atoms, disjunction, negate, truth
 from torchdev_lint.flow.events import DeviceLiteral
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import Accelerator, Choice, Symbol
-from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.values import (
     UNKNOWN,
-    Api,
     DeviceType,
     DeviceValue,
     Items,
@@ -29,13 +28,11 @@ from torchdev_lint.flow.values import (
     Value,
 )
 from torchdev_lint.torch_api import devices as api
-from torchdev_lint.torch_api.libraries import ACCELERATOR_ONLY
 
 if TYPE_CHECKING:
     from torchdev_lint.flow.classes import ClassModel
 
 _FLAG = re.compile(r"(?i)cuda|gpu|device|accelerator")
-_GUARD_DECORATOR = re.compile(r"(?i)cuda|gpu|accelerator|skip_?if|skip_?unless|require")
 
 
 MAX_INDEX = 15
@@ -198,10 +195,8 @@ def is_guarded(frame: Frame, kind: str, index: int) -> bool:
         if current.handlers:
             return True
         function = current.function
-        if function is not None:
-            owner = () if function.owner is None else function.owner.decorators
-            if any(_GUARD_DECORATOR.search(decorator) for decorator in (*function.decorators, *owner)):
-                return True
+        if function is not None and is_marked_function(function):
+            return True
         current = current.caller
     return guards(frame.env.path, kind, index)
 
@@ -219,45 +214,6 @@ def _is_first_of_many(frame: Frame) -> bool:
 def _counts_devices(analysis: Analysis, owner: ClassModel) -> bool:
     """Whether a class asks how many accelerators there are: there is a first one, then."""
     return "cuda.device_count()" in analysis.text(owner.node)
-
-
-def needs_accelerator(frame: Frame) -> bool:
-    """Whether a machine without an accelerator does not come so far: the file, or the way to here, has imported what only runs on one."""
-    return frame.analysis.learn(_needs_accelerator, frame.analysis) or any(
-        isinstance(value, Api) and ACCELERATOR_ONLY.match(value.path) is not None
-        for value in frame.env.names.values()
-    )
-
-
-def _needs_accelerator(analysis: Analysis) -> bool:
-    """Whether a machine without an accelerator is not meant to run the file: it imports, unconditionally, what only runs on one, or it
-    is a benchmark that waits for one."""
-    known = analysis.notes.get("needs accelerator")
-    if known is None:
-        measures = _BENCHMARK.search(analysis.source.path) is not None
-        known = (measures and analysis.says(_WAITS)) or any(
-            ACCELERATOR_ONLY.match(name)
-            for line in analysis.module.body
-            if isinstance(line, cst.SimpleStatementLine)
-            for statement in line.body
-            for name in _modules_imported(statement)
-        )
-        analysis.notes["needs accelerator"] = known
-    return bool(known)
-
-
-_WAITS = re.compile(r"torch\.cuda\.synchronize\(\)")
-_BENCHMARK = re.compile(r"(?i)[/\\]bench\w*[/\\][^/\\]+$|[/\\]bench\w*\.py$")
-
-
-def _modules_imported(statement: cst.BaseSmallStatement) -> Iterator[str]:
-    match statement:
-        case cst.Import(names=names):
-            yield from (alias.evaluated_name for alias in names)
-        case cst.ImportFrom(module=module, relative=()) if module is not None:
-            yield dotted(module) or ""
-        case _:
-            pass
 
 
 def guards(path: Sequence[Formula], kind: str, index: int) -> bool:

@@ -285,6 +285,9 @@ def _register(frame: Frame, thing: Object, site: CallSite) -> Value:
         elif isinstance(value.value, Object):
             note_late(frame, thing, value.value, value.node)
         state = state.with_attribute(attribute, value.value)
+        if state.api == "torch.nn.Module" and isinstance(value.value, Tensor) and not state.moved:
+            # it has nothing else: it is where its parts are
+            state = replace(state, device=UNKNOWN_DEVICE)
         frame.set_state(thing, replace(state, registered=state.registered | {attribute}))
     return UNKNOWN
 

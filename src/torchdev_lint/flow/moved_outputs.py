@@ -26,7 +26,7 @@ def check(frame: Frame, site: CallSite) -> None:
         given = frame.evaluate(called.args[0].value)
     if not isinstance(callee, Object) or frame.state(callee).moves_inputs:
         return
-    if frame.state(callee).device != target or _is_placed(frame, given):
+    if frame.state(callee).device != target or _is_placed(frame, given) or _is_own(frame, target):
         return
     frame.analysis.publish(
         ("output-moved", id(site.node)),
@@ -39,6 +39,12 @@ def check(frame: Frame, site: CallSite) -> None:
             target=frame.analysis.text(argument.node.value),
         ),
     )
+
+
+def _is_own(frame: Frame, target: Symbol) -> bool:
+    """Whether a module's method takes what a part of the module made to the module's own device: whoever calls has put the input there."""
+    receiver = None if frame.function is None else frame.function.receiver
+    return isinstance(receiver, Object) and target.key == ("device", receiver.key)
 
 
 def _is_placed(frame: Frame, given: object) -> bool:

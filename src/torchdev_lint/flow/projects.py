@@ -21,6 +21,7 @@ from torchdev_lint.flow.environment import Environment
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.imports import joined
 from torchdev_lint.flow.lattice import CPU
+from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.trees import remembered, walk
 from torchdev_lint.flow.values import (
     UNKNOWN,
@@ -114,6 +115,20 @@ class Project:
         beside = os.path.dirname(self.path)
         texts = [self.sources.text(os.path.join(beside, name)) for name in _SCRIPTS]
         return all(text is None or DEVICE_WORDS.search(text) is None for text in texts)
+
+    def texts_around(self, analysis: Analysis) -> list[str]:
+        """The texts of the scripts beside the file, and of the files that it imports from at its top."""
+        beside = os.path.dirname(self.path)
+        paths = [os.path.join(beside, name) for name in _SCRIPTS]
+        for line in analysis.module.body:
+            for statement in line.body if isinstance(line, cst.SimpleStatementLine) else ():
+                if isinstance(statement, cst.ImportFrom) and statement.module is not None:
+                    name = "." * len(statement.relative) + (dotted(statement.module) or "")
+                    found = self._resolve(self.path, name)
+                    if found is not None and found[0].file is not None:
+                        paths.append(found[0].file)
+        texts = [self.sources.text(path) for path in dict.fromkeys(paths) if path != self.path]
+        return [text for text in texts if text is not None]
 
     # -- what import statements bind
 

@@ -6,7 +6,10 @@ numbers, in lists and dicts are followed; a model's `state_dict` goes into a mod
 
 from __future__ import annotations
 
+import re
+
 from torchdev_lint.flow import device_values
+from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.conditions import Key
 from torchdev_lint.flow.frame import Frame
@@ -26,8 +29,9 @@ from torchdev_lint.flow.values import (
     Tensor,
     Value,
 )
-from torchdev_lint.torch_api.checkpoints import LOADERS
+from torchdev_lint.torch_api.checkpoints import CHECKPOINT_NAME, LOADERS, ON_HOST, SAVED
 
+SAVING = re.compile(r"\btorch\.save\(")
 SAVERS = ("torch.save", "torch.serialization.save")
 
 
@@ -108,3 +112,17 @@ def _loaded(value: Value, place: Device | None) -> Value:
             return replace(value, entries=held, default=_loaded(default, place), cell=None)
         case _:
             return UNKNOWN
+
+
+def saved_from_host(analysis: Analysis) -> bool:
+    """Whether what the program saves, in the scripts beside the file and in what it imports, was brought to the CPU for that."""
+    if analysis.says(SAVING):
+        return False
+    known = analysis.notes.get("saved from host")
+    if known is None:
+        saved = [given for text in analysis.imports.texts_around(analysis) for given in SAVED.findall(text)]
+        known = any(map(ON_HOST.search, saved)) and not any(
+            CHECKPOINT_NAME.search(given) for given in saved if ON_HOST.search(given) is None
+        )
+        analysis.notes["saved from host"] = known
+    return bool(known)

@@ -414,7 +414,7 @@ def visit_Match(frame: Frame, node: cst.Match) -> None:
 
 @statement(cst.FunctionDef)
 def visit_FunctionDef(frame: Frame, node: cst.FunctionDef) -> None:
-    evaluate_defaults(frame, node.params)
+    evaluate_defaults(frame, node)
     function = Function(node, node.name.value, frame, decorators=decorator_names(node))
     frame.bind(node.name.value, decorated(frame, node, function))
     frame.analysis.notes["defined under", id(node)] = frame.env.path
@@ -438,7 +438,7 @@ def visit_ClassDef(frame: Frame, node: cst.ClassDef) -> None:
     fields: list[str] = []
     for line in node.body.body:
         if isinstance(line, cst.FunctionDef):
-            evaluate_defaults(body, line.params)
+            evaluate_defaults(body, line)
             names = decorator_names(line)
             if "setter" in names or "deleter" in names:
                 if "setter" in names:

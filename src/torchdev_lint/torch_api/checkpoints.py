@@ -24,6 +24,9 @@ ALWAYS_WEIGHTS = frozenset(LOADERS) - {"torch.load", "torch.serialization.load"}
 WEIGHTS_URL = re.compile(r"https?://\S+\.(?:pth?|bin|ckpt|tar|zip|model)(?:\W|\Z)")
 """Addresses of files of weights."""
 
+WEIGHTS_FILE = re.compile(r"\.(?:pth?|bin|ckpt|tar|zip|model)$")
+"""The end of the name of a file of weights."""
+
 FETCHES = re.compile(
     r"(?i)cached_path|urlretrieve|hf_hub|gdown|from_hub|from_url|download_url|snapshot_download|wget"
 )
@@ -38,8 +41,8 @@ PUBLISHED_NAME = re.compile(r"-[0-9a-f]{8,}\.\w+$")
 TO_BE_DOWNLOADED = re.compile(r"(?is)(?:download|wget|curl).{0,80}?https?://")
 """What documentation says of weights that are on the web."""
 
-OF_OTHERS = re.compile(r"(?i)pre_?train")
-"""Names of files of weights that were trained elsewhere, by others as a rule."""
+OF_OTHERS = re.compile(r"(?i)pre_?train|hugging_?face|(?:^|_)hf(?:_|$)")
+"""Names of files of weights that were trained elsewhere, by others as a rule, or put on a hub."""
 
 RANK = re.compile(r"(?i)(?:^|_)rank(?:_|$)")
 """Names of files of which every process has its own: the process that loads one has saved it, where it runs."""
@@ -75,3 +78,9 @@ TAKES_WEIGHTS = re.compile(
 
 SAVES = re.compile(r"(?i)(?:^|_)(?:save|train|fit|write|export|dump|store)")
 """Functions that may write the file whose name they are given."""
+
+SAVED = re.compile(r"\btorch\.save\(\s*((?:[^(),]|\([^()]*\))+)")
+"""Finds what a program saves, in its text."""
+
+ON_HOST = re.compile(r"\.cpu\(\)$|\.to\(['\"]cpu['\"]\)(?:\.state_dict\(\))?$|\.cpu\(\)\.state_dict\(\)$")
+"""What ends so was brought to the CPU."""

@@ -1,0 +1,106 @@
+"""Code that is only meant for a machine with an accelerator: by what it imports, measures, insists on, or by how its tests are marked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from torchdev_lint.flow.analysis import Analysis
+from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.operands import dotted
+from torchdev_lint.flow.trees import walk
+from torchdev_lint.flow.values import Api, Function
+from torchdev_lint.torch_api.libraries import ACCELERATOR_ONLY
+
+_WAITS = re.compile(r"torch\.cuda\.synchronize\(\)|\bProfilerActivity\.CUDA\b")
+_BENCHMARK = re.compile(r"(?i)(?:^|[/\\])bench\w*[/\\](?:[^/\\]+[/\\])?[^/\\]+$|(?:^|[/\\])bench\w*\.py$")
+_GUARD_DECORATOR = re.compile(r"(?i)cuda|gpu|accelerator|skip_?if|skip_?unless|require")
+_GUARD_FIXTURE = re.compile(r"(?i)^(?:requires?|needs?|skip\w*|only)_\w*(?:cuda|gpu|accelerator)")
+"""Fixtures of pytest that skip the test which asks for them."""
+
+
+def needs_accelerator(frame: Frame) -> bool:
+    """Whether a machine without an accelerator does not come so far: the file, or the way to here, has imported what only runs on one."""
+    return frame.analysis.learn(_needs_accelerator, frame.analysis) or any(
+        isinstance(value, Api) and ACCELERATOR_ONLY.match(value.path) is not None
+        for value in frame.env.names.values()
+    )
+
+
+def is_marked_function(function: Function) -> bool:
+    """Whether a decorator of the function or of its class, or a fixture, keeps it from machines without an accelerator."""
+    owner = () if function.owner is None else function.owner.decorators
+    if any(_GUARD_DECORATOR.search(decorator) for decorator in (*function.decorators, *owner)):
+        return True
+    return isinstance(function.node, cst.FunctionDef) and _asks_for_guard(function.node)
+
+
+def insists(node: cst.FunctionDef | cst.Lambda) -> bool:
+    """Whether a function raises by itself where there is no accelerator: its default device is what it says that it needs."""
+    if isinstance(node, cst.Lambda):
+        return False
+    return any(
+        (isinstance(part, cst.Assert) and _asks_for_one(part.test))
+        or (
+            isinstance(part, cst.If)
+            and isinstance(part.test, cst.UnaryOperation)
+            and isinstance(part.test.operator, cst.Not)
+            and _asks_for_one(part.test)
+            and any(isinstance(line, cst.Raise) for line in walk(part.body))
+        )
+        for part in walk(node.body)
+    )
+
+
+def _asks_for_one(test: cst.BaseExpression) -> bool:
+    return any(
+        isinstance(part, cst.Call)
+        and isinstance(part.func, cst.Attribute)
+        and part.func.attr.value == "is_available"
+        for part in walk(test)
+    )
+
+
+def _asks_for_guard(node: cst.FunctionDef) -> bool:
+    return node.name.value.startswith("test") and any(
+        _GUARD_FIXTURE.match(parameter.name.value)
+        for parameter in (*node.params.posonly_params, *node.params.params, *node.params.kwonly_params)
+    )
+
+
+def _needs_accelerator(analysis: Analysis) -> bool:
+    """Whether a machine without an accelerator is not meant to run the file: it imports, unconditionally, what only runs on one, it
+    is a benchmark that waits for one, or all its tests ask for one."""
+    known = analysis.notes.get("needs accelerator")
+    if known is None:
+        measures = _BENCHMARK.search(analysis.source.path) is not None
+        tests = [
+            line
+            for line in analysis.module.body
+            if isinstance(line, cst.FunctionDef) and line.name.value.startswith("test")
+        ]
+        known = (
+            (measures and analysis.says(_WAITS))
+            or (bool(tests) and all(map(_asks_for_guard, tests)))
+            or any(
+                ACCELERATOR_ONLY.match(name)
+                for line in analysis.module.body
+                if isinstance(line, cst.SimpleStatementLine)
+                for statement in line.body
+                for name in _modules_imported(statement)
+            )
+        )
+        analysis.notes["needs accelerator"] = known
+    return bool(known)
+
+
+def _modules_imported(statement: cst.BaseSmallStatement) -> Iterator[str]:
+    match statement:
+        case cst.Import(names=names):
+            yield from (alias.evaluated_name for alias in names)
+        case cst.ImportFrom(module=module, relative=()) if module is not None:
+            yield dotted(module) or ""
+        case _:
+            pass
