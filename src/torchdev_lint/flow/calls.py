@@ -100,7 +100,11 @@ def visit_Call(frame: Frame, node: cst.Call) -> Value:
     if reveals.is_reveal(callee):
         return reveals.reveal(frame, _site(frame, node, quiet=True))
     quiet = type(function) is cst.Name and function.value in NOT_DEVICE_USES
-    return call_value(frame, callee, _site(frame, node, quiet=quiet))
+    site = _site(frame, node, quiet=quiet)
+    frame.discarded = discarded
+    result = call_value(frame, callee, site)
+    frame.discarded = None
+    return result
 
 
 def _is_marked_parameter(node: cst.Call) -> bool:

@@ -10,6 +10,7 @@ import libcst as cst
 
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.identities import with_cell as with_cell
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.iteration import iterate
 from torchdev_lint.flow.patterns import change
@@ -33,13 +34,6 @@ from torchdev_lint.flow.values import (
 
 MAX_ITEMS = 32
 """Lists with more items than this are known by what their items have in common."""
-
-
-def with_cell(frame: Frame, node: cst.CSTNode, value: Items | Many | Entries) -> Items | Many | Entries:
-    """The container with an identity of its own, made now by `node`."""
-    key = ("cell", id(node), frame.uid, frame.salt, frame.round)
-    frame.env.heap.pop(key, None)
-    return replace(value, cell=key)
 
 
 def forget_order(frame: Frame, receiver: Value, node: cst.CSTNode) -> None:

@@ -10,7 +10,7 @@ from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.conditions import Key
 from torchdev_lint.flow.environment import Environment
 from torchdev_lint.flow.frame import MAX_CALL_DEPTH, Frame
-from torchdev_lint.flow.immutable import replace
+from torchdev_lint.flow.identities import forget_moved, with_identities
 from torchdev_lint.flow.lattice import Cpu, Origin, Symbol, leaves
 from torchdev_lint.flow.objects import escape
 from torchdev_lint.flow.values import (
@@ -87,6 +87,8 @@ def not_followed(frame: Frame, site: CallSite, text: str = "") -> Value:
     """The result of a call whose body is not read; modules given to it may have been moved."""
     for argument in site.arguments:
         escape(frame, argument.value)
+    if frame.discarded is site.node:
+        forget_moved(frame, site)
     return following(frame, frame.result_of(site.node, text), site)
 
 
@@ -102,7 +104,7 @@ def following(frame: Frame, result: Object, site: CallSite) -> Object:
 
 def call(frame: Frame, function: Function, site: CallSite) -> Value:
     """The result of calling a function of the project."""
-    site = _with_identities(frame, site)
+    site = with_identities(frame, site)
     matters = not function.frame.source.foreign or _hands_over(frame, function, site)
     if not can_follow(frame, function, site) or not frame.analysis.affords(function, matters=matters):
         if function.receiver is not None:
@@ -152,27 +154,6 @@ def call(frame: Frame, function: Function, site: CallSite) -> Value:
     # what must hold for the call to return holds from here on (`require_gpu()`)
     frame.env.path = end.path
     return value
-
-
-def _with_identities(frame: Frame, site: CallSite) -> CallSite:
-    """A dict that was one or another, by a condition, gets an identity before a function is given it that may change it in place."""
-    arguments, named_now = list(site.arguments), False
-    for index, argument in enumerate(arguments):
-        match argument.value, argument.node.value:
-            case Entries(cell=None) as held, cst.Name(value=name) if _is_unnamed(frame.env.names.get(name)):
-                from torchdev_lint.flow.containers import with_cell
-
-                named = with_cell(frame, argument.node, held)
-                frame.env.names[name] = named
-                arguments[index] = replace(argument, value=named)
-                named_now = True
-            case _:
-                pass
-    return replace(site, arguments=tuple(arguments)) if named_now else site
-
-
-def _is_unnamed(value: Value | None) -> bool:
-    return isinstance(value, Entries) and value.cell is None
 
 
 def _is_context_manager(function: Function) -> bool:

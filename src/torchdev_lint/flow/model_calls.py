@@ -12,6 +12,7 @@ from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.cures import Callee
 from torchdev_lint.flow.evidence import TESTING
 from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import (
     UNKNOWN_DEVICE,
     Accelerator,
@@ -39,7 +40,7 @@ def check_model_call(frame: Frame, site: CallSite, callee: Callee) -> None:
         operand
         for argument in site.arguments
         if not _may_be_lengths(frame, argument, callee) and not _is_record(frame, argument, callee)
-        for operand in operands_of(frame, argument)
+        for operand in operands_of(frame, _without_positions(frame, argument, callee))
         if not is_scalar(operand.value)
     ]
     if not all(isinstance(leaf, (Anywhere, UnknownDevice)) for leaf in leaves(callee.device)):
@@ -189,6 +190,25 @@ def _may_be_lengths(frame: Frame, argument: Argument, callee: Callee) -> bool:
         return False
     name = argument.keyword or (dotted(argument.node.value) or "").rpartition(".")[2]
     return LENGTHS.search(name) is not None
+
+
+POSITIONS = re.compile(r"(?i)(?:^|_)(?:pos|positions?|idx|index|indices)$")
+"""Names of what may do nothing but index what a module keeps, which the CPU's may."""
+
+
+def _without_positions(frame: Frame, argument: Argument, callee: Callee) -> Argument:
+    """`model(x, **inputs)`: the inputs without those that a module whose `forward` is not known may want on the CPU."""
+    value = argument.value
+    if argument.star != "**" or not isinstance(value, Entries) or callee.thing is None:
+        return argument
+    if frame.state(callee.thing).model is not None:
+        return argument
+    kept = tuple(
+        (name, entry)
+        for name, entry in value.entries
+        if not isinstance(name, str) or (POSITIONS.search(name) is None and LENGTHS.search(name) is None)
+    )
+    return Argument(replace(value, entries=kept), argument.node)
 
 
 def _is_record(frame: Frame, argument: Argument, callee: Callee) -> bool:

@@ -19,6 +19,9 @@ from torchdev_lint.flow.lattice import (
     CPU,
     UNKNOWN_DEVICE,
     Device,
+    Symbol,
+    UnknownDevice,
+    leaves,
 )
 from torchdev_lint.flow.operator_calls import bound
 from torchdev_lint.flow.tensor_values import tensor_device
@@ -41,7 +44,8 @@ def factory(frame: Frame, path: str, site: CallSite) -> Value:
     """A new tensor: where `device=` says, else on the default device; with what is known of its shape."""
     first = site.get(0, "data")
     if path in factories.HOST_FACTORIES:
-        return Tensor(device_values.made_on(frame, CPU, site.node))
+        back = _back_again(frame, site)
+        return Tensor(device_values.made_on(frame, CPU, site.node)) if back is None else back
     converts = path in factories.CONVERTERS and site.keyword("device") is None
     if converts and first is not None and isinstance(first.value, Tensor):
         return first.value
@@ -74,6 +78,20 @@ def factory(frame: Frame, path: str, site: CallSite) -> Value:
     scalar = _scalar_ness(frame, path, first, site)
     made = device_values.made_on(frame, device, site.node, following=following)
     return Tensor(made, scalar=scalar, dims=0 if scalar else dimensions(frame, path, site))
+
+
+def _back_again(frame: Frame, site: CallSite) -> Tensor | None:
+    """`torch.from_numpy(x.detach().numpy())`: on the CPU as `x` is, or this is never reached; None for anything else."""
+    given = site.positional()[0].node.value if site.positional() else None
+    match given:
+        case cst.Call(func=cst.Attribute(value=tensor, attr=cst.Name(value="numpy")), args=[]):
+            with frame.quietly():
+                device = tensor_device(frame, frame.evaluate(tensor))
+            if device is None or any(isinstance(leaf, (UnknownDevice, Symbol)) for leaf in leaves(device)):
+                return Tensor(UNKNOWN_DEVICE)
+        case _:
+            pass
+    return None
 
 
 _ASKS_HOW_MANY = re.compile(r"\blen\b|\.numel\(|\.size\(|\.shape\b|\bempty\b|^not ")

@@ -30,6 +30,7 @@ from torchdev_lint.flow.conditions import Atom
 from torchdev_lint.flow.evidence import TESTING
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.functions import following
+from torchdev_lint.flow.identities import forget_moved
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import (
     UNKNOWN_DEVICE,
@@ -150,6 +151,8 @@ def unresolved(frame: Frame, path: str, site: CallSite) -> Value:
         model_calls.check_handed_together(frame, site, site.callee)
     for argument in site.arguments:
         escape(frame, argument.value)
+    if frame.discarded is site.node:
+        forget_moved(frame, site)
     result = following(frame, frame.result_of(site.node, name if name[:1].isupper() else ""), site)
     moves = any(argument.keyword in libraries.PLACED_BY_LIBRARY for argument in site.arguments)
     if name[:1].isupper() or name == "from_pretrained" or moves:

@@ -163,6 +163,8 @@ def equality(frame: Frame, node: cst.CSTNode, left: Value, right: Value) -> Form
         return identity(frame, node, left, right)  # nothing else equals None
     for one, other in ((left, right), (right, left)):
         match one, other:
+            case (Truth(), Literal(value=str())):
+                return FALSE  # `torch.cuda.is_available() == "cpu"`
             case (DeviceType(device=device), Literal(value=str(kind))):
                 found = device_is(frame, device, kind)
                 if found is not None:
