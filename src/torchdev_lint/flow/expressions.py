@@ -17,6 +17,7 @@ from torchdev_lint.flow import (
     module_containers,
     operations,
     optimizers,
+    special_methods,
     truths,
 )
 from torchdev_lint.flow.conditions import FALSE, TRUE, Constant, Formula, conjunction, disjunction, negate
@@ -296,6 +297,9 @@ def visit_BinaryOperation(frame: Frame, node: cst.BinaryOperation) -> Value:
         if literals.is_literal(node.left) and literals.is_literal(node.right):
             literals.see_string(frame, node, str(folded.value))
         return folded
+    own = special_methods.binary_operation(frame, node, left, right)
+    if own is not None:
+        return own
     contained = containers.binary_operation(frame, node, left, right)
     return operations.binary_operation(frame, node, left, right) if contained is None else contained
 
@@ -446,8 +450,9 @@ def _item_of_object(frame: Frame, thing: Object, key: Value, node: cst.CSTNode) 
     part = module_containers.part(frame, thing, key)
     if part is not None:
         return part
-    if state.model is not None and state.model.find("__getitem__") is not None:
-        return iterate(frame, thing) if state.model.find("__iter__") is None else UNKNOWN
+    own = special_methods.item(frame, node, thing, key)
+    if own is not None:
+        return own
     if thing.key[0] == "moved" and state.moved and state.kind == "unknown":
         return Tensor(
             state.device, scalar=None, guess=True

@@ -115,10 +115,10 @@ def _counters(frame: Frame) -> frozenset[str]:
         for part in walk(scope):
             match part:
                 case (
-                    cst.For(target=target, iter=cst.Call(func=cst.Name(value="range" | "trange")))
-                    | cst.CompFor(target=target, iter=cst.Call(func=cst.Name(value="range" | "trange")))
-                ):
-                    names |= {target.value} if isinstance(target, cst.Name) else set()
+                    cst.For(target=cst.Name(value=name), iter=turns)
+                    | cst.CompFor(target=cst.Name(value=name), iter=turns)
+                ) if _counts(turns):
+                    names.add(name)
                 case (
                     cst.For(target=cst.Tuple() as pair, iter=cst.Call(func=cst.Name(value="enumerate")))
                     | cst.CompFor(target=cst.Tuple() as pair, iter=cst.Call(func=cst.Name(value="enumerate")))
@@ -130,6 +130,17 @@ def _counters(frame: Frame) -> frozenset[str]:
         frame.analysis.notes[key] = frozenset(names)
     found: frozenset[str] = frame.analysis.notes[key]
     return found
+
+
+def _counts(turns: cst.BaseExpression) -> bool:
+    """`range(n)`, `reversed(range(n))`, `tqdm(range(n))`."""
+    match turns:
+        case cst.Call(func=cst.Name(value="range" | "trange")):
+            return True
+        case cst.Call(func=cst.Name(value="reversed" | "tqdm" | "list"), args=[cst.Arg(value=inner), *_]):
+            return _counts(inner)
+        case _:
+            return False
 
 
 def _keeps_dimensions(key: Value) -> bool:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import libcst as cst
+
 from torchdev_lint.flow import containers, folds, records
-from torchdev_lint.flow.callsites import CallSite
+from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.iteration import iterate
 from torchdev_lint.flow.values import (
     NONE,
@@ -16,6 +19,7 @@ from torchdev_lint.flow.values import (
     Items,
     Literal,
     Many,
+    Tensor,
     Value,
     join_all,
 )
@@ -40,10 +44,46 @@ def call(frame: Frame, path: str, site: CallSite, call_value: Callable[..., Valu
             return folds.operated(frame, site)
         case "contextlib" if name in ("nullcontext", "closing"):
             return first if given else NONE
+        case "torch.utils._pytree" if name in ("tree_map", "tree_map_only") and len(given) == 2 + (
+            name == "tree_map_only"
+        ):
+            function = CallSite(site.node, (), site.callee), given[-2]
+            return _mapped(frame, given[-1], function, call_value, tensors_only=name == "tree_map_only")
         case "queue" | "multiprocessing" if name.endswith("Queue"):
             return containers.with_cell(frame, site.node, Items(()))
         case _:
             return records.call(frame, path, site)
+
+
+def _mapped(
+    frame: Frame,
+    tree: Value,
+    function: tuple[CallSite, Value],
+    call_value: Callable[..., Value],
+    *,
+    tensors_only: bool,
+) -> Value:
+    """What a function makes of each leaf of containers in containers, in containers of the same kinds."""
+
+    def below(part: Value) -> Value:
+        return _mapped(frame, part, function, call_value, tensors_only=tensors_only)
+
+    match tree:
+        case Items(items):
+            return Items(tuple(below(item) for item in items))
+        case Many(element):
+            return Many(below(element))
+        case Entries(entries=entries, default=default):
+            held = tuple((key, below(entry)) for key, entry in entries)
+            return Entries(held, below(default) if tree.open else UNKNOWN, tree.open)
+        case Tensor() | Literal():
+            if tensors_only and not isinstance(tree, Tensor):
+                return tree
+            site, called = function
+            leaf = Argument(tree, cst.Arg(cst.Name("_")))
+            return call_value(frame, called, replace(site, arguments=(leaf,)))
+        case _:
+            return UNKNOWN  # a leaf, or a container of a kind that was registered
 
 
 def note_array(frame: Frame, path: str, site: CallSite) -> None:

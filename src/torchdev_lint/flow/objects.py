@@ -14,6 +14,7 @@ from torchdev_lint.flow.device_values import as_device
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Anywhere, Device, leaves
+from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.truths import device_is, opaque
 from torchdev_lint.flow.values import (
     UNKNOWN,
@@ -334,7 +335,8 @@ def move(frame: Frame, thing: Object, device: Device, seen: frozenset[object] = 
     if state.model is not None and state.model.find("_apply") is not None:
         # the class says for itself what moves with it
         attributes = {
-            name: unknown_tensor() if isinstance(held, Tensor) else held for name, held in attributes.items()
+            name: unknown_tensor() if isinstance(held, Tensor) and _may_apply_to(frame, state, name) else held
+            for name, held in attributes.items()
         }
     without_tensors = all(isinstance(leaf, Anywhere) for leaf in leaves(state.device))
     # a module of the file that moves itself in `__init__` has its parameters already
@@ -358,12 +360,47 @@ def _forget_plain_tensors(frame: Frame, thing: Object, seen: frozenset[object]) 
         return
     attributes = dict(state.attributes)
     for name, held in attributes.items():
+        if not _may_apply_to(frame, state, name):
+            continue
         if isinstance(held, Tensor) and name not in state.registered:
             attributes[name] = unknown_tensor()
         for part in held.things if isinstance(held, AnyOf) else (held,):
             if isinstance(part, Object):
                 _forget_plain_tensors(frame, part, seen | {thing.key})
     frame.set_state(thing, replace(frame.state(thing), attributes=attributes))
+
+
+def _may_apply_to(frame: Frame, state: State, name: str) -> bool:
+    """Whether the `_apply` of the module's class may do something to this attribute: it speaks of it, or of attributes at large."""
+    method = None if state.model is None else state.model.find("_apply")
+    if state.model is None or method is None:
+        return True
+    key = ("applies to", id(method))
+    named: frozenset[str] | None = frame.analysis.notes.get(key)
+    if named is None:
+        own = [
+            part.attr.value
+            for part in walk(method.body)
+            if isinstance(part, cst.Attribute)
+            and isinstance(part.value, cst.Name)
+            and part.value.value == "self"
+        ]
+        words = {part.value for part in walk(method.body) if isinstance(part, cst.Name)}
+        handed = any(
+            isinstance(part, cst.Call)
+            and not (isinstance(part.func, cst.Name) and part.func.value == "super")
+            and any(isinstance(one.value, cst.Name) and one.value.value == "self" for one in part.args)
+            for part in walk(method.body)
+        )
+        at_large = handed or _ANY_ATTRIBUTE & words or any(state.model.find(one) is not None for one in own)
+        named = frozenset() if at_large else frozenset({*own, "_apply"})
+        frame.analysis.notes[key] = named
+    return not named or name in named
+
+
+_ANY_ATTRIBUTE = frozenset(
+    "setattr getattr vars __dict__ _buffers _parameters _modules children modules named_children named_modules".split()
+)
 
 
 def _forget_unreached(frame: Frame, span: tuple[int, int]) -> None:

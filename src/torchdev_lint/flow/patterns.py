@@ -7,6 +7,7 @@ import libcst as cst
 from torchdev_lint.flow import (
     literals,
     module_containers,
+    special_methods,
 )
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.frame import Frame
@@ -195,6 +196,8 @@ def _assign_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
             literals.note_environment(frame, key, value)
         case Object(key=("attr", owner, "__dict__")):
             forget_attributes(frame, Object(owner))
+        case Object() if special_methods.set_item(frame, target, container, key, value):
+            pass
         case Object() if frame.state(container).api in CONTAINERS:
             module_containers.put(frame, container, key, value)
         case Object() if isinstance(key, Literal):

@@ -48,6 +48,7 @@ from torchdev_lint.flow.values import (
     Api,
     DeviceValue,
     Function,
+    Items,
     Literal,
     Many,
     Partial,
@@ -271,4 +272,6 @@ def _following_argument(frame: Frame, path: str, site: CallSite) -> Value:
     given = site.get(position, name)
     device = None if given is None else tensor_device(frame, given.value)
     result = Tensor(UNKNOWN_DEVICE if device is None else device, scalar=kind == "scalar")
+    if kind == "lengths":
+        return Items((replace(result, scalar=False), Tensor(Cpu(Origin(site.node, "made")), scalar=False)))
     return Many(result) if kind == "tuple" else result

@@ -21,8 +21,10 @@ FOLLOWS_ARGUMENT = {
     "torch.autograd.grad": (1, "inputs", "tuple"),
     "torch.nn.utils.rnn.pad_sequence": (0, "sequences", "tensor"),
     "torch.nn.utils.rnn.unpad_sequence": (0, "padded_sequences", "tuple"),
+    "torch.nn.utils.rnn.pad_packed_sequence": (0, "sequence", "lengths"),
 }
-"""Functions whose result is where an argument (or what it contains) is: its position and name, and what comes back."""
+"""Functions whose result is where an argument (or what it contains) is: its position and name, and what comes back: with `lengths`, these
+are on the CPU (torch/nn/utils/rnn.py)."""
 
 UNUSED_WITH = {
     ("multi_head_attention_forward", "in_proj_weight"): "use_separate_proj_weight",

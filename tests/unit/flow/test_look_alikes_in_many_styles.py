@@ -446,6 +446,146 @@ PAIRS: dict[str, tuple[str, str]] = {
         back(front(torch.rand(2, 3, device=one)))
         """,
     ),
+    "a class with operators of its own": (
+        """
+        class Wrapped:
+            def __init__(self, t, device):
+                self.t = t.to(device)
+            def __add__(self, other):
+                return self.t + other.to(self.t.device)
+            def __rmul__(self, other):
+                return self.t * other.to(self.t.device)
+        wrapped = Wrapped(torch.rand(3, 3), device)
+        wrapped + torch.ones(3)
+        [1, 2] * 3
+        """,
+        """
+        class Wrapped:
+            def __init__(self, t, device):
+                self.t = t.to(device)
+            def __add__(self, other):
+                return self.t + other
+        wrapped = Wrapped(torch.rand(3, 3), device)
+        wrapped + torch.ones(3)
+        """,
+    ),
+    "a class with items of its own": (
+        """
+        class Table:
+            def __init__(self):
+                self.rows = torch.rand(20, 4)
+            def __getitem__(self, ids):
+                return self.rows.index_select(0, ids.reshape(-1).cpu()).to(ids.device)
+            def __setitem__(self, ids, values):
+                self.rows[ids.cpu()] = values.cpu()
+        table, ids = Table(), torch.randint(0, 20, (2, 3), device=device)
+        rows = table[ids] + torch.rand(6, 4, device=device)
+        table[ids] = rows
+        """,
+        """
+        class Table:
+            def __init__(self):
+                self.rows = torch.rand(20, 4)
+            def __getitem__(self, ids):
+                return self.rows.index_select(0, ids.reshape(-1))
+        table, ids = Table(), torch.randint(0, 20, (2, 3), device=device)
+        table[ids]
+        """,
+    ),
+    "a class that keeps items": (
+        """
+        class Table:
+            def __init__(self):
+                self.rows = torch.rand(20, 4)
+            def __setitem__(self, ids, values):
+                self.rows[ids.cpu()] = values.cpu()
+        table, ids = Table(), torch.randint(0, 20, (2,), device=device)
+        table[ids] = torch.rand(2, 4, device=device)
+        """,
+        """
+        class Table:
+            def __init__(self):
+                self.rows = torch.rand(20, 4)
+            def __setitem__(self, ids, values):
+                self.rows[ids] = values.cpu()
+        table, ids = Table(), torch.randint(0, 20, (2,), device=device)
+        table[ids] = torch.rand(2, 4, device=device)
+        """,
+    ),
+    "each leaf of a tree is moved": (
+        """
+        from torch.utils._pytree import tree_map
+        tree = {"w": torch.rand(3, 3), "b": [torch.zeros(3), 2.0]}
+        tree = tree_map(lambda leaf: leaf.to(device) if isinstance(leaf, torch.Tensor) else leaf, tree)
+        torch.rand(2, 3, device=device) @ tree["w"] + tree["b"][0]
+        """,
+        """
+        from torch.utils._pytree import tree_map
+        tree = {"w": torch.rand(3, 3), "b": [torch.zeros(3), 2.0]}
+        tree = tree_map(lambda leaf: leaf.to(device) if isinstance(leaf, torch.Tensor) else leaf, tree)
+        torch.rand(2, 3) @ tree["w"] + tree["b"][0]
+        """,
+    ),
+    "the lengths of what was padded again are on the CPU": (
+        """
+        from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+        lengths = torch.tensor([5, 3])
+        packed = pack_padded_sequence(torch.rand(2, 5, 3).to(device), lengths, batch_first=True)
+        out, again = pad_packed_sequence(packed, batch_first=True)
+        keep = torch.arange(5)[None] < again[:, None]
+        out * keep[..., None].to(device)
+        """,
+        """
+        from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+        lengths = torch.tensor([5, 3])
+        packed = pack_padded_sequence(torch.rand(2, 5, 3).to(device), lengths, batch_first=True)
+        out, again = pad_packed_sequence(packed, batch_first=True)
+        keep = torch.arange(5)[None] < again[:, None]
+        out * keep[..., None]
+        """,
+    ),
+    "a row taken by what counts backwards": (
+        """
+        masks, there = torch.ones(5, 2).to(device), torch.rand(2).to(device)
+        for t in reversed(range(4)):
+            there = there * masks[t + 1]
+        """,
+        """
+        masks, there = torch.ones(5, 2), torch.rand(2).to(device)
+        for t in reversed(range(4)):
+            there = there * masks[t + 1]
+        """,
+    ),
+    "what an `_apply` takes along": (
+        """
+        class Grid(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.conv = nn.Linear(4, 4)
+                self.anchors = torch.rand(4)
+            def _apply(self, fn, recurse=True):
+                super()._apply(fn, recurse)
+                self.anchors = fn(self.anchors)
+                return self
+            def forward(self, x):
+                return self.conv(x) + self.anchors
+        Grid().to(device)(torch.rand(2, 4, device=device))
+        """,
+        """
+        class Grid(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.conv = nn.Linear(4, 4)
+                self.anchors = torch.rand(4)
+            def _apply(self, fn, recurse=True):
+                super()._apply(fn, recurse)
+                self.moved = True
+                return self
+            def forward(self, x):
+                return self.conv(x) + self.anchors
+        Grid().to(device)(torch.rand(2, 4, device=device))
+        """,
+    ),
 }
 
 ON_THE_CPU = """
