@@ -381,6 +381,8 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
         return literals.starts_with(frame, thing, site)
     if name in ("__next__", "next") and state.model is None and state.element != UNKNOWN:
         return state.element
+    if name == "get" and state.api == "contextvars.ContextVar":
+        return UNKNOWN  # what it was set to last, in this context
     if name == SKIPS_TEST:
         frame.leave()
         return UNKNOWN

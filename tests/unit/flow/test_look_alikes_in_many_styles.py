@@ -586,6 +586,21 @@ PAIRS: dict[str, tuple[str, str]] = {
         Grid().to(device)(torch.rand(2, 4, device=device))
         """,
     ),
+    "the device of the context": (
+        """
+        import contextvars
+        CURRENT = contextvars.ContextVar("device", default=torch.device("cpu"))
+        def zeros(*shape):
+            return torch.zeros(*shape, device=CURRENT.get())
+        zeros(3) + torch.ones(3)
+        """,
+        """
+        CURRENT = {"device": device}
+        def zeros(*shape):
+            return torch.zeros(*shape, device=CURRENT.get("device"))
+        zeros(3) + torch.ones(3)
+        """,
+    ),
 }
 
 ON_THE_CPU = """
