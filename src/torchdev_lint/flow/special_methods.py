@@ -45,8 +45,8 @@ def item(frame: Frame, node: cst.CSTNode, thing: Object, key: Value) -> Value | 
     if method is None:
         return None
     written = _key(node)
-    if written is None or key == UNKNOWN:
-        return _run(frame, method, node, ())
+    if written is None or key == UNKNOWN or not isinstance(node, cst.Subscript):
+        return _run(frame, method, cst.Name("__getitem__"), ())
     return _run(frame, method, node, (Argument(key, Implied(written)),))
 
 
@@ -75,7 +75,7 @@ def _method(frame: Frame, thing: Value, name: str) -> Function | None:
     return None if model is None or found is None else model.function(found, name, thing)
 
 
-def _run(frame: Frame, method: Function, node: cst.CSTNode, arguments: tuple[Argument, ...]) -> Value:
+def _run(frame: Frame, method: Function, node: cst.BaseExpression, arguments: tuple[Argument, ...]) -> Value:
     site = CallSite(node, arguments)
     if not can_follow(frame, method, site):
         return UNKNOWN
