@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from torchdev_lint.flow import mixed_lists
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.identities import with_cell as with_cell
@@ -72,9 +73,18 @@ def call_container_method(frame: Frame, receiver: Value, name: str, site: CallSi
             return UNKNOWN
 
 
+_KEEPS_ITEMS = frozenset("extend insert appendleft sort reverse copy index count".split())
+"""Methods of lists after which all items are still there."""
+
+
 def _list_method(frame: Frame, receiver: Items | Many, name: str, site: CallSite) -> Value:
     given = [argument.value for argument in site.positional()]
     first = given[0] if given else UNKNOWN
+
+    if name == "append":
+        mixed_lists.note(frame, receiver, first)
+    elif name not in _KEEPS_ITEMS:
+        mixed_lists.forget(frame, receiver)
 
     def becomes(changed: Items | Many) -> Value:
         change(frame, receiver, changed, site.receiver)

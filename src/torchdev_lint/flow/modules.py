@@ -74,7 +74,7 @@ def construct(frame: Frame, path: str, site: CallSite) -> Value:
         reduction = site.keyword("reduction")
         if reduction is not None:
             state = state.with_attribute("reduction", reduction.value)
-    elif path in api.WITHOUT_PARAMETERS:
+    elif path in api.WITHOUT_PARAMETERS or _is_without_affine(path, site):
         state = replace(state, device=Anywhere())
     elif path in api.CONTAINERS:
         whole = frame.fresh(site.node, _container(frame, path, site), text)
@@ -93,6 +93,15 @@ def _is_shape(argument: Argument) -> bool:
             return True
         case _:
             return False
+
+
+def _is_without_affine(path: str, site: CallSite) -> bool:
+    """Whether a normalisation is told to hold nothing, or holds nothing because it is not told to."""
+    switches = api.AFFINE.get(path)
+    return switches is not None and not any(
+        default if (told := site.get(index, name)) is None else told.value != Literal(value=False)
+        for name, index, default in switches
+    )
 
 
 def _loss_device(frame: Frame, site: CallSite) -> Device:

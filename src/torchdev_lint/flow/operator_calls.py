@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from torchdev_lint.flow import conflicts, evident_parts, generators, host_arguments
+from torchdev_lint.flow import conflicts, evident_parts, generators, host_arguments, mixed_lists
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
@@ -16,7 +16,7 @@ from torchdev_lint.flow.operations import combine
 from torchdev_lint.flow.tensor_values import taken_for_tensor, tensor_device
 from torchdev_lint.flow.values import NONE, UNKNOWN, Entries, Items, Literal, Many, Tensor, Value
 from torchdev_lint.torch_api.functions import UNUSED_WITH
-from torchdev_lint.torch_api.operators import FIRST, HOST, INDEX, UNKNOWN_ROLE, Operator, Parameter
+from torchdev_lint.torch_api.operators import FIRST, HOST, INDEX, SHARED, UNKNOWN_ROLE, Operator, Parameter
 
 
 def call(frame: Frame, operator: Operator, site: CallSite, receiver: Given | None = None) -> Value | None:
@@ -41,6 +41,8 @@ def call(frame: Frame, operator: Operator, site: CallSite, receiver: Given | Non
         if not parameter.is_operand:
             continue
         given = given_by(argument)
+        if parameter.role == SHARED:
+            _check_list(frame, operator, site, argument)
         if parameter is operator.parameters[0]:
             for one in given:
                 evident_parts.note(frame, one.node, one.value)
@@ -71,6 +73,14 @@ def call(frame: Frame, operator: Operator, site: CallSite, receiver: Given | Non
     dims = _dimensions(operator, site, table, method=receiver is not None)
     result = replace(result, scalar=False if dims else scalar, dims=dims)
     return Many(result) if operator.many else result
+
+
+def _check_list(frame: Frame, operator: Operator, site: CallSite, argument: Argument) -> None:
+    """The items of a list that a loop went on with must be together."""
+    mixed = mixed_lists.begun_with(frame, argument.value)
+    if mixed is not None:
+        held, added = (Operand(Many(one), one.device, argument.node.value) for one in mixed)
+        conflicts.check_operands(frame, site.node, operator.name, added, held)
 
 
 def _is_unused(operator: Operator, parameter: Parameter, site: CallSite) -> bool:

@@ -6,6 +6,7 @@ import libcst as cst
 
 from torchdev_lint.flow import (
     literals,
+    mixed_lists,
     module_containers,
     special_methods,
 )
@@ -191,6 +192,7 @@ def _assign_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
             key = frame.evaluate(target.slice[0].slice.value)
     match container:
         case Entries() | Items() | Many():
+            mixed_lists.forget(frame, container)
             change(frame, container, _with_item(container, key, value), target.value)
         case Api(path="os.environ"):
             literals.note_environment(frame, key, value)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import libcst as cst
 
 from torchdev_lint.flow import placements, registration
-from torchdev_lint.flow.attribution import Report, called, report_at, transfer_of
+from torchdev_lint.flow.attribution import Report, argument_of, called, report_at, transfer_of
 from torchdev_lint.flow.cures import Callee, beside_self, made_by, name_of_object, target_expression
 from torchdev_lint.flow.events import Built, MixedOperation, ModelCall, Place, Transfer
 from torchdev_lint.flow.frame import Frame
@@ -84,6 +84,14 @@ def publish_model_call(
 
 def _built(frame: Frame, report: Report, callee: Callee, found: Conflict, unmoved: Origin) -> Built:
     """The call that built a module which was never moved, and how to move it."""
+    if found.level != Level.CERTAIN:
+        # for an argument: the function knows where that is when it builds the module
+        name = argument_of(report.frame, found.right)
+        if not name:
+            target = beside_self(report.frame, unmoved)
+        else:
+            target = None if report.frame.rebound_before(name, unmoved) else f"{name}.device"
+        return Built(unmoved.node, target, at_fault=True)
     at_fault = bool(report.crossed) or _is_kept_by_class(report.frame, callee, unmoved)
     spot = placements.spot_of(frame, unmoved, callee.thing, report.given, found.right)
     if spot is not None:
@@ -111,6 +119,8 @@ def _name_of_module(frame: Frame, callee: Callee, moved_by: Transfer | None) -> 
         return name
     if moved_by is not None and len(moved_by.receiver) <= 40:
         return moved_by.receiver
+    if callee.text == "the call" and callee.thing is not None and callee.thing.text:
+        return callee.thing.text  # built where it is called
     return callee.text
 
 

@@ -11,6 +11,7 @@ from torchdev_lint.flow import (
     current_device,
     literals,
     lost_index,
+    mixed_lists,
     operands,
     operations,
     placements,
@@ -121,6 +122,8 @@ def visit_AugAssign(frame: Frame, node: cst.AugAssign) -> None:
 def visit_Del(frame: Frame, node: cst.Del) -> None:
     if isinstance(node.target, cst.Name):
         frame.env.names.pop(node.target.value, None)
+    elif isinstance(node.target, cst.Subscript):
+        mixed_lists.forget(frame, frame.evaluate(node.target.value))
 
 
 @statement(cst.Global)

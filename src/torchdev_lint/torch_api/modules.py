@@ -46,6 +46,20 @@ LOSS_BUFFERS = ("weight", "pos_weight")
 HOST_TOLERANT_LOSSES = frozenset({"torch.nn.CTCLoss"})
 """Losses that take some of their arguments (lengths) from the CPU."""
 
+AFFINE = (
+    {f"torch.nn.BatchNorm{n}d": (("affine", 3, True), ("track_running_stats", 4, True)) for n in (1, 2, 3)}
+    | {
+        f"torch.nn.InstanceNorm{n}d": (("affine", 3, False), ("track_running_stats", 4, False))
+        for n in (1, 2, 3)
+    }
+    | {
+        "torch.nn.LayerNorm": (("elementwise_affine", 2, True),),
+        "torch.nn.RMSNorm": (("elementwise_affine", 2, True),),
+    }
+    | {"torch.nn.GroupNorm": (("affine", 3, True),)}
+)
+"""Normalisations: the arguments (name, position, default) of which one at least makes parameters or buffers (torch/nn/modules)."""
+
 WITHOUT_PARAMETERS = LOSSES | frozenset(
     {
         "torch.nn." + name
