@@ -192,6 +192,7 @@ def _use(frame: Frame, site: CallSite) -> _Use:
         use.published
         or any(api.OF_OTHERS.search(word) for word in (*words, *tested, function))
         or _has_address(frame, words)
+        or any(_is_shipped(frame, word) for word in words)
         or _says_where_to_get(frame)
         or any(api.PUBLISHED_NAME.search(word) for word in (*words, _literal(site.arguments[0].value)))
         or _is_published_by_default(frame, path)
@@ -247,6 +248,18 @@ def _has_address(frame: Frame, words: Sequence[str]) -> bool:
         and api.WEIGHTS_URL.match(str(node.raw_value))
         and str(node.raw_value).endswith(files)
         for node in walk(frame.analysis.module)
+    )
+
+
+def _is_shipped(frame: Frame, name: str) -> bool:
+    """Whether a name at the top of the file is a path beside it: `Path(__file__).parent / "weights.pt"`, which every user gets."""
+    return any(
+        isinstance(node, cst.Assign)
+        and any(operands.dotted(target.target) == name for target in node.targets)
+        and any(isinstance(part, cst.Name) and part.value == "__file__" for part in walk(node.value))
+        for line in frame.analysis.module.body
+        if isinstance(line, cst.SimpleStatementLine)
+        for node in line.body
     )
 
 

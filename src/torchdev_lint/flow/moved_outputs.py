@@ -26,7 +26,11 @@ def check(frame: Frame, site: CallSite) -> None:
         given = frame.evaluate(called.args[0].value)
     if not isinstance(callee, Object) or frame.state(callee).moves_inputs:
         return
-    if frame.state(callee).device != target or _is_placed(frame, given) or _is_own(frame, target):
+    if (
+        frame.state(callee).device != target
+        or _is_placed(frame, given)
+        or _is_own(frame, target, argument.node.value)
+    ):
         return
     frame.analysis.publish(
         ("output-moved", id(site.node)),
@@ -41,10 +45,15 @@ def check(frame: Frame, site: CallSite) -> None:
     )
 
 
-def _is_own(frame: Frame, target: Symbol) -> bool:
-    """Whether a module's method takes what a part of the module made to the module's own device: whoever calls has put the input there."""
+def _is_own(frame: Frame, target: Symbol, written: cst.BaseExpression) -> bool:
+    """Whether a module takes what a part of it made to `self.device`: to be sure, not because it was read off the part."""
     receiver = None if frame.function is None else frame.function.receiver
-    return isinstance(receiver, Object) and target.key == ("device", receiver.key)
+    return (
+        isinstance(written, cst.Attribute)
+        and isinstance(written.value, cst.Name)
+        and isinstance(receiver, Object)
+        and target.key == ("device", receiver.key)
+    )
 
 
 def _is_placed(frame: Frame, given: object) -> bool:

@@ -27,13 +27,15 @@ PAIRS: dict[str, tuple[str, str]] = {
                 self.items = nn.Embedding(5, 3)
             def forward(self, ids):
                 return self.items(ids).to(self.device)
-            def scores(self, ids):
-                return self.items(ids).to(next(self.parameters()).device)
         """,
         """
-        def scores(items: nn.Module, ids):
-            device = next(items.parameters()).device
-            return items(ids).to(device)
+        class Encoder(nn.Module):
+            def __init__(self, items):
+                super().__init__()
+                self.items = items
+            def forward(self, ids):
+                device = next(self.items.parameters()).device
+                return self.items(ids).to(device=device)
         """,
     ),
     "the branch for what is no tensor, where it may be one thing or the other": (
@@ -270,6 +272,24 @@ PAIRS: dict[str, tuple[str, str]] = {
         def build_from_checkpoint(model, folder):
             model.load_state_dict(torch.load(f"{folder}/pytorch_model.bin"))
             return model.to(torch.device("cuda" if torch.cuda.is_available() else "cpu"))
+        """,
+    ),
+    "weights that come with the library": (
+        """
+        import os
+        WEIGHTS = os.path.join(os.path.dirname(__file__), "models/weights.pt")
+        class Distance(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.load_state_dict(torch.load(str(WEIGHTS)))
+        """,
+        """
+        import os
+        WEIGHTS = os.path.join(os.getcwd(), "models/weights.pt")
+        class Distance(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.load_state_dict(torch.load(str(WEIGHTS)))
         """,
     ),
     "what is available is no name of a device": (
