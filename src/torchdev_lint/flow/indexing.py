@@ -52,7 +52,7 @@ def _is_single_key(frame: Frame, part: cst.SubscriptElement, keys: list[Value]) 
         return isinstance(keys[0].value, int)
     match part.slice.value:
         case cst.Name(value=name) | cst.BinaryOperation(left=cst.Name(value=name), right=cst.Integer()):
-            return name in _counters(frame)
+            return name in counters(frame)
         case _:
             return False
 
@@ -106,7 +106,7 @@ def _makes_list(value: cst.BaseExpression) -> bool:
             return False
 
 
-def _counters(frame: Frame) -> frozenset[str]:
+def counters(frame: Frame) -> frozenset[str]:
     """The names that loops of the function count with."""
     scope: cst.CSTNode = frame.analysis.module if frame.function is None else frame.function.node
     key = ("counters", id(scope))

@@ -76,7 +76,9 @@ def combine(
             (strict if _is_strict(role, found[-1]) else lenient).append(found[-1])
     if not found:
         return UNKNOWN
-    operands = [entry for entry in operands if not isinstance(entry.value, Literal)]
+    operands = [
+        entry for entry in operands if not isinstance(entry.value, Literal) and not _counts(frame, entry)
+    ]
     mended: Device | None = None
     for entry in strict[1:]:
         mended = conflicts.check_operands(frame, node, operation, strict[0][2], entry[2]) or mended
@@ -104,6 +106,13 @@ def combine(
     if len(operands) > len(found) or any(entry[0] != found[0][0] for entry in found):
         return Tensor(_device_of_scalars(found, len(operands)), scalar=scalar)
     return Tensor(found[0][0], scalar=scalar)
+
+
+def _counts(frame: Frame, given: Given) -> bool:
+    """Whether an operand of which nothing is known is what a loop counts with: a number (`chosen == k`)."""
+    from torchdev_lint.flow.indexing import counters
+
+    return given.value == UNKNOWN and isinstance(given.node, cst.Name) and given.node.value in counters(frame)
 
 
 def _is_on_cpu(frame: Frame, given: Given, role: str) -> bool:

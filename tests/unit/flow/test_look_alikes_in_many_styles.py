@@ -601,6 +601,20 @@ PAIRS: dict[str, tuple[str, str]] = {
         zeros(3) + torch.ones(3)
         """,
     ),
+    "compared with what a loop counts with": (
+        """
+        net = nn.Linear(3, 3).to(device)
+        chosen = net(torch.rand(4, 3, device=device)).argmax(-1)
+        for k in range(99):
+            torch.ones(4) * (chosen == k).float()[None].cpu()
+        """,
+        """
+        net = nn.Linear(3, 3).to(device)
+        chosen = net(torch.rand(4, 3, device=device)).argmax(-1)
+        for k in range(99):
+            torch.ones(4) * (chosen == k).float()[None]
+        """,
+    ),
 }
 
 ON_THE_CPU = """
