@@ -6,7 +6,7 @@ for under assignments of the atoms that a run could have.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any, TypeAlias
 
@@ -185,9 +185,15 @@ def _noted(path: tuple[Formula, ...], facts: frozenset[Formula]) -> Known:
 def extended(path: tuple[Formula, ...], formula: Formula) -> tuple[Formula, ...]:
     """The path on which `formula` holds as well."""
     before = known(path).facts
-    new = [fact for fact in facts(formula) if fact not in before]
-    if not new:
-        return path
+    kind = type(formula)  # asked of every branch: most conditions are one fact
+    if kind is Atom or (isinstance(formula, Not) and type(formula.operand) is Atom):
+        if formula in before:
+            return path
+        new: Sequence[Formula] = (formula,)
+    else:
+        new = [fact for fact in facts(formula) if fact not in before]
+        if not new:
+            return path
     longer = (*path, *new)
     _noted(longer, before.union(new))
     return longer

@@ -49,18 +49,21 @@ def check_default(frame: Frame, node: cst.BooleanOperation) -> None:
 
 def _tested(node: cst.BaseExpression) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression, bool]]:
     """(what is tested, the expression that its test may be written for, whether that negates it)."""
-    match node:
-        case cst.Name() | cst.Attribute():
-            yield node, node, False
-        case cst.UnaryOperation(operator=cst.Not(), expression=cst.Name() | cst.Attribute()):
-            yield node.expression, node, True
-        case cst.UnaryOperation(operator=cst.Not(), expression=inner):
-            yield from _tested(inner)
-        case cst.BooleanOperation(left=left, right=right):
-            yield from _tested(left)
-            yield from _tested(right)
-        case _:
-            pass
+    kind = type(node)  # asked of every condition: patterns ask LibCST's abstract classes
+    if kind is cst.Name or kind is cst.Attribute:
+        yield node, node, False
+    elif kind is cst.UnaryOperation:
+        assert isinstance(node, cst.UnaryOperation)
+        if type(node.operator) is cst.Not:
+            inner = type(node.expression)
+            if inner is cst.Name or inner is cst.Attribute:
+                yield node.expression, node, True
+            else:
+                yield from _tested(node.expression)
+    elif kind is cst.BooleanOperation:
+        assert isinstance(node, cst.BooleanOperation)
+        yield from _tested(node.left)
+        yield from _tested(node.right)
 
 
 def _check(frame: Frame, tested: cst.BaseExpression, whole: cst.BaseExpression, *, negated: bool) -> None:

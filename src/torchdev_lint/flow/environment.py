@@ -83,6 +83,8 @@ def refreshed(env: Environment, value: Value, depth: int = 3) -> Value:
         return value
     match value:
         case Items(items=items):
+            if _CONTAINERS.isdisjoint(map(type, items)):
+                return value
             now = tuple(refreshed(env, item, depth - 1) for item in items)
             return value if all(map(is_, now, items)) else replace(value, items=now)
         case Many(element=element):
@@ -94,6 +96,9 @@ def refreshed(env: Environment, value: Value, depth: int = 3) -> Value:
             if rest is default and all(new is old for (_, new), (_, old) in zip(held, entries, strict=True)):
                 return value
             return replace(value, entries=held, default=rest)
+
+
+_CONTAINERS = frozenset((Items, Many, Entries))
 
 
 def distinguishing(left: Environment, right: Environment) -> Formula | None:

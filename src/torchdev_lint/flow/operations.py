@@ -11,10 +11,10 @@ from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import (
     UNKNOWN_DEVICE,
     Anywhere,
+    Choice,
     Cpu,
     Device,
     Level,
-    Symbol,
     UnknownDevice,
     conflict,
     leaves,
@@ -98,8 +98,9 @@ def combine(
         whole = scalar if not certainly_not else False
         dims = [given.value.dims for given in operands if isinstance(given.value, Tensor)]
         # the operators broadcast: the result has the dimensions of the one that has most
-        broadcasts = isinstance(node, (cst.BinaryOperation, cst.Comparison)) and not (
-            isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.MatrixMultiply)
+        kind = type(node)
+        broadcasts = kind is cst.Comparison or (
+            kind is cst.BinaryOperation and type(node.operator) is not cst.MatrixMultiply  # type: ignore[attr-defined]
         )
         most = max(dims, default=0) if broadcasts else 0
         return Tensor(known[0] if known else strict[0][0], scalar=whole, guess=guess, dims=most)
@@ -128,8 +129,8 @@ def _is_strict(role: str, entry: tuple[Device, bool | None, Operand]) -> bool:
 
 
 def _on_host(device: Device) -> bool:
-    if isinstance(device, Symbol):
-        return False
+    if not isinstance(device, Choice):
+        return isinstance(device, (Cpu, UnknownDevice))
     return any(isinstance(leaf, (Cpu, UnknownDevice)) for leaf in leaves(device))
 
 
@@ -141,6 +142,6 @@ def _device_of_scalars(found: list[tuple[Device, bool | None, Operand]], operand
 
 
 def _unknown(device: Device) -> bool:
-    if isinstance(device, Symbol):
-        return False
+    if not isinstance(device, Choice):
+        return isinstance(device, (UnknownDevice, Anywhere))
     return any(isinstance(leaf, (UnknownDevice, Anywhere)) for leaf in leaves(device))

@@ -201,7 +201,10 @@ def visit_If(frame: Frame, node: cst.If) -> None:
 def _redeem_literals(frame: Frame, start: Environment, flows: list[Environment | None]) -> None:
     """`device = "cuda:0"`, then `if not available: device = "cpu"`: a first choice that is replaced where it is absent."""
     for name, value in start.names.items():
-        if not isinstance(value, (Literal, DeviceValue)) or value.node is None:
+        if type(value) not in _NAMES_DEVICE:  # nearly all of them, after every branch
+            continue
+        assert isinstance(value, (Literal, DeviceValue))
+        if value.node is None:
             continue
         if all(flow is not None and flow.names.get(name) is value for flow in flows):
             continue
@@ -213,6 +216,9 @@ def _redeem_literals(frame: Frame, start: Environment, flows: list[Environment |
             added = [fact for flow in keeping for fact in flow.path if fact not in start.path]
             if literals.guards(added, device.type, device.index or 0):
                 frame.analysis.redeemed.add(id(value.node))
+
+
+_NAMES_DEVICE = frozenset((Literal, DeviceValue))
 
 
 def _is_main_guard(test: cst.BaseExpression) -> bool:

@@ -55,15 +55,14 @@ def opaque(frame: Frame, node: cst.CSTNode, value: Value | None = None) -> Formu
 
 def _wanted(frame: Frame, node: cst.CSTNode) -> str:
     """The text of a condition that holds when something is there: `gpus`, `len(gpus) > 0`; empty for any other."""
-    match node:
-        case cst.Name(value=name):
-            return name
-        case cst.Comparison(comparisons=[cst.ComparisonTarget(operator=operator)]) if isinstance(
-            operator, (cst.GreaterThan, cst.GreaterThanEqual, cst.NotEqual)
-        ):
-            return frame.analysis.text(node)
-        case _:
-            return ""
+    if type(node) is cst.Comparison:
+        assert isinstance(node, cst.Comparison)
+        asks = len(node.comparisons) == 1 and type(node.comparisons[0].operator) in _MORE
+        return frame.analysis.text(node) if asks else ""
+    return node.value if isinstance(node, cst.Name) else ""
+
+
+_MORE = frozenset((cst.GreaterThan, cst.GreaterThanEqual, cst.NotEqual))
 
 
 def truth_of(frame: Frame, node: cst.CSTNode, value: Value) -> Formula:

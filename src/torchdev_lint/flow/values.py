@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from torchdev_lint.flow.conditions import Formula, Key, known, negate, truth
+from torchdev_lint.flow.conditions import Atom, Formula, Key, known, negate, truth
 from torchdev_lint.flow.immutable import dataclass, replace
 from torchdev_lint.flow.lattice import (
     UNKNOWN_DEVICE,
@@ -397,12 +397,13 @@ def narrowed(value: Value, path: tuple[Formula, ...]) -> Value:
         return value
     told = known(path)
     while isinstance(value, Either):
-        if value.guard in told.facts:
+        guard = value.guard
+        if guard in told.facts:
             settled: bool | None = True
-        elif negate(value.guard) in told.facts:
+        elif type(guard) is not Atom and negate(guard) in told.facts:
             settled = False
-        else:
-            settled = truth(value.guard, told.assignment)
+        else:  # which holds what is told of an atom, too
+            settled = truth(guard, told.assignment)
         if settled is None:
             return value
         value = value.then if settled else value.otherwise
