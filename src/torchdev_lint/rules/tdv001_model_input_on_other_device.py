@@ -5,7 +5,9 @@ Finds calls of a module that was moved (`model.to(device)`, `model.cuda()`) with
 directly (`model(x)`, `model.forward(x)`, `model.generate(x)`), through a function of the project that runs the
 module on the input, or through a function that cannot be read and is handed both. Loss modules count as models; so do
 inputs of one call that are on different devices (`criterion(model(x), y)` with `y` on the CPU). An output that is moved to
-the model's own device (`model(x).to(next(model.parameters()).device)`) gives away an input that was forgotten.
+the model's own device (`model(x).to(next(model.parameters()).device)`) gives away an input that was forgotten. And modules with
+parameters or buffers that a function builds itself, and runs without a move on its argument (a resampler, a filter), or on what the
+module computes whose method it is (a loss with weights): those are reported where they are built.
 
 ## Why it fails
 `Module.to` moves the module in place, but a tensor made by `torch.tensor`, `from_numpy`, a tokenizer or a `DataLoader` is on the
@@ -29,10 +31,10 @@ the other input's `.device`; else as `next(model.parameters()).device`. Unsafe w
 or when an explicit transfer to another accelerator is redirected.
 
 ## Known limits
-Only what is certain is reported. A value whose origin is unknown (an argument of a function that the file does not call, the
-result of a library's function) is taken to be in the right place; of other files, only those of the same project are read.
-Modules that move their inputs themselves are recognised when their class is in the file; `DataParallel`,
-`DistributedDataParallel` and models loaded with `device_map=` are never reported.
+Apart from modules that are built for an argument, only what is certain is reported. A value whose origin is unknown (an argument
+of a function that the file does not call, the result of a library's function) is taken to be in the right place; of other files,
+only those of the same project are read. Modules that move their inputs themselves are recognised when their class is in the
+file; `DataParallel`, `DistributedDataParallel` and models loaded with `device_map=` are never reported.
 """
 
 from __future__ import annotations

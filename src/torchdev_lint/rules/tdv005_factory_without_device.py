@@ -2,7 +2,8 @@
 
 ## What it does
 Finds `torch.zeros`, `arange`, `tensor`, `ones`, `rand` and the other factory functions called without `device=` whose result
-then meets, in the same function, a tensor that is on another device. Also where a function makes one for a tensor that it is given (of
+then meets, in the same function, a tensor that is on another device, or begins a list that goes on with such tensors and is
+concatenated. Also where a function makes one for a tensor that it is given (of
 its size, or filled with what is computed from it) and returns it: its caller gets two tensors on two devices.
 
 ## Why it fails

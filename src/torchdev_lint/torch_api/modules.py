@@ -71,7 +71,8 @@ WITHOUT_PARAMETERS = LOSSES | frozenset(
             "AdaptiveMaxPool2d AdaptiveMaxPool3d LPPool1d LPPool2d FractionalMaxPool2d MaxUnpool1d MaxUnpool2d Upsample "
             "UpsamplingNearest2d UpsamplingBilinear2d PixelShuffle PixelUnshuffle ZeroPad1d ZeroPad2d ConstantPad1d "
             "ConstantPad2d ReflectionPad1d ReflectionPad2d ReplicationPad2d CosineSimilarity PairwiseDistance Fold Unfold "
-            "ChannelShuffle LocalResponseNorm"
+            "ChannelShuffle LocalResponseNorm CrossMapLRN2d CircularPad1d CircularPad2d CircularPad3d ConstantPad3d ReflectionPad3d "
+            "ReplicationPad1d ReplicationPad3d ZeroPad3d FractionalMaxPool3d LPPool3d MaxUnpool3d"
         ).split()
     }
 )

@@ -45,6 +45,7 @@ PAIRS: dict[str, tuple[str, str]] = {
             x = nn.InstanceNorm2d(3)(x)
             x = nn.GroupNorm(1, 3, affine=False)(x)
             x = nn.BatchNorm2d(3, affine=False, track_running_stats=False)(x)
+            x = nn.CircularPad2d(1)(nn.ReplicationPad3d(1)(nn.ZeroPad3d(1)(x)))
             return nn.LayerNorm(3, 1e-5, False)(x)
         """,
         """
