@@ -375,6 +375,8 @@ def _read_scope(
                     use.saved_here = use.saved_here or any(
                         frame.analysis.text(argument.value) == path for argument in arguments
                     )
+                if name in _REMOVES and any(frame.analysis.text(one.value) == path for one in arguments):
+                    use.saved_here = True  # it was made to be read here
                 if not met and any(frame.analysis.text(argument.value) == path for argument in arguments):
                     use.published = use.published or _fetches(frame, node)
                 if api.TAKES_WEIGHTS.search(name) and any(id(one.value) in around for one in arguments):
@@ -392,6 +394,7 @@ def _read_scope(
     return targets
 
 
+_REMOVES = frozenset(("remove", "unlink"))
 _TELLING = frozenset((cst.For, cst.While, cst.Assign, cst.Call, cst.Attribute, cst.Subscript, cst.Comparison))
 
 

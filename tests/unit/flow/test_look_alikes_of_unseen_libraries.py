@@ -274,6 +274,26 @@ PAIRS: dict[str, tuple[str, str]] = {
             return model.to(torch.device("cuda" if torch.cuda.is_available() else "cpu"))
         """,
     ),
+    "a file that is made to be read once": (
+        """
+        import os
+        def converted(source, folder):
+            convert(source, folder)
+            state_dict = torch.load(folder / "model.pth")
+            torch.save(state_dict, folder / "pytorch_model.bin")
+            os.remove(folder / "model.pth")
+            return state_dict if torch.cuda.is_available() else None
+        """,
+        """
+        import os
+        def converted(source, folder):
+            convert(source, folder)
+            state_dict = torch.load(folder / "model.pth")
+            torch.save(state_dict, folder / "pytorch_model.bin")
+            os.remove(source)
+            return state_dict if torch.cuda.is_available() else None
+        """,
+    ),
     "weights that come with the library": (
         """
         import os
