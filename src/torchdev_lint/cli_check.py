@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from torchdev_lint.cli_options import STDIN, Options, cache_directory
 from torchdev_lint.cli_output import Others, applicable, coloured, prepare_output, print_findings
-from torchdev_lint.config import REVEALED, Config, ConfigError
+from torchdev_lint.config import REVEALED, SYNTAX_ERROR, Config, ConfigError
 from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.engine.caches import Caches
 from torchdev_lint.engine.results import NO_FIXES, Choice, Choices
@@ -202,7 +202,10 @@ def _print_diff(result: RunResult, options: Options, config: Config) -> int:
         line = summary.diff_line(sum(result.counts.values()), result.diagnostics, unsafe=config.unsafe_fixes)
         sys.stdout.flush()
         _say([line.rstrip("\n")])
-    return FINDINGS if changed and not options.exit_zero else CLEAN
+    # A file that was not read has no diff, and is not clean for that.
+    unread = [one for one in result.diagnostics if one.code == SYNTAX_ERROR]
+    _say(f"error: {one.path}:{one.range.start.row}: {one.message}" for one in unread)
+    return FINDINGS if (changed or unread) and not options.exit_zero else CLEAN
 
 
 def _say(lines: Iterable[str]) -> None:

@@ -143,6 +143,17 @@ def test_diff_keeps_windows_newlines(
     assert b"-x = SAFE\r\n+x = ok\r\n" in capfdbinary.readouterr().out
 
 
+def test_diff_of_what_cannot_be_read_is_told(cli: Cli, project: Path) -> None:
+    (project / "a.py").write_text(f"{HEAD}y = ((\n")
+    (project / "b.py").write_text(f"{HEAD}z = 1\n")
+    outcome = cli("--diff")
+    assert (outcome.code, outcome.out) == (1, "")
+    first, second = outcome.err.splitlines()
+    assert first == "No errors would be fixed."
+    assert second.startswith("error: a.py:2: ")
+    assert cli("--diff", "--exit-zero").code == 0
+
+
 def test_diff_without_anything_to_change(cli: Cli, project: Path) -> None:
     (project / "a.py").write_text(f"{HEAD}y = RISKY\n")
     outcome = cli("--diff")

@@ -12,6 +12,12 @@ from torchdev_lint.engine.file_check import check_bytes
 HEAD = "import torch\nfrom torch import nn\nx = torch.ones(2)\nm = nn.Linear(2, 2).cuda()\n"
 STEPS = 24
 
+
+def sum_of_calls(of: str, name: str = "f") -> str:
+    """What calls each of as many functions."""
+    return " + ".join(f"{name}{n}({of})" for n in range(STEPS))
+
+
 PROGRAMS = {
     "a tuple of itself": "t = x\n" + "t = (t, t)\n" * STEPS + "m(t)\n",
     "a module of itself": "s = nn.Linear(2, 2)\n" + "s = nn.Sequential(s, s)\n" * STEPS + "s(x)\n",
@@ -24,6 +30,18 @@ PROGRAMS = {
     "loops in each other": "".join("    " * n + f"while test{n}:\n" for n in range(STEPS))
     + "    " * STEPS
     + "x = x + x\n",
+    "functions that call each other": "".join(
+        f"def f{n}(y):\n    return {sum_of_calls('y')}\n" for n in range(STEPS)
+    )
+    + "f0(x)\n",
+    "lambdas that call each other": "".join(f"f{n} = lambda y: {sum_of_calls('y')}\n" for n in range(STEPS))
+    + "f0(x)\n",
+    "properties that read each other": "class A:\n"
+    + "".join(
+        f"    @property\n    def f{n}(self):\n        return {' + '.join(f'self.f{m}' for m in range(STEPS))}\n"
+        for n in range(STEPS)
+    )
+    + "A().f0\n",
 }
 
 

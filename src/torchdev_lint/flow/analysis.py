@@ -235,6 +235,12 @@ class Analysis:
             )
         return self.budget > self.elsewhere
 
+    def spend(self, *, foreign: bool) -> None:
+        """Something was done that costs as much as a statement does; `foreign`: for another file."""
+        self.budget -= 1
+        if foreign:
+            self.elsewhere -= 1
+
     def enter(self, frame: Frame, function: Function, *, matters: bool) -> tuple[int, int]:
         """A call is followed; one from the file that is checked into another gets a budget of its own.
 

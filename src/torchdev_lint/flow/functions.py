@@ -107,6 +107,8 @@ def call(frame: Frame, function: Function, site: CallSite) -> Value:
     site = with_identities(frame, site)
     matters = not function.frame.source.foreign or _hands_over(frame, function, site)
     if not can_follow(frame, function, site) or not frame.analysis.affords(function, matters=matters):
+        # Functions that call each other spend their time on such calls, and on few statements.
+        frame.analysis.spend(foreign=frame.source.foreign)
         if function.receiver is not None:
             escape(frame, function.receiver)
         return not_followed(frame, site, function.name)
@@ -205,6 +207,7 @@ def run_body(child: Frame, function: Function) -> tuple[Value, Environment | Non
     """Execute a body whose parameters are bound; its result and the environment at its end."""
     node = function.node
     if type(node) is cst.Lambda:
+        child.analysis.spend(foreign=child.source.foreign)
         return child.evaluate(node.body), child.env
     child.execute(body_of(node))
     value, end = child.join_returns()

@@ -87,7 +87,14 @@ def _element(frame: Frame, dataset: Value, site: CallSite, on_host: Tensor) -> V
 def _batched(element: Value, origin: Origin) -> Value:
     match element:
         case Tensor(device=Cpu()):
-            return Tensor(Cpu(origin), batch=element.batch, mapping=element.mapping, guess=element.guess)
+            # what is put together has a dimension more than each of its parts; a `batch` may be a container of such
+            return Tensor(
+                Cpu(origin),
+                batch=element.batch,
+                mapping=element.mapping,
+                guess=element.guess,
+                dims=0 if element.batch or element.mapping or element.guess else element.dims + 1,
+            )
         case Tensor():
             return replace(element, scalar=False)
         case Items(items):
@@ -96,7 +103,7 @@ def _batched(element: Value, origin: Origin) -> Value:
             held = tuple((name, _batched(entry, origin)) for name, entry in entries)
             return Entries(held, _batched(element.default, origin), element.open)
         case Literal(value=int() | float()):
-            return Tensor(Cpu(origin))
+            return Tensor(Cpu(origin), dims=1)
         case Either(guard, then, otherwise):
             return Either(guard, _batched(then, origin), _batched(otherwise, origin))
         case _:

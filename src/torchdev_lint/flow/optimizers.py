@@ -49,6 +49,8 @@ def _make(frame: Frame, thing: Object, how: str, site: CallSite) -> None:
         at_top = Literal(frame.analysis.at_top)
         made: dict[str, Value] = {_STATE: Literal(how, site.node), _WHERE: Items(where), _AT_TOP: at_top}
         frame.set_state(thing, replace(state, attributes={**state.attributes, **made}))
+        # Where flows meet, the state is there in both: what held when it was made has to hold when it is used.
+        frame.analysis.notes["state made under", id(site.node)] = frame.env.path
 
 
 def _has_momentum(site: CallSite) -> bool:
@@ -98,10 +100,11 @@ def step(frame: Frame, thing: Object, site: CallSite) -> None:
             Items(where),
             Literal(node=cst.Call() as move),
         ) if made is not None:
+            path = (*frame.env.path, *frame.analysis.notes.get(("state made under", id(made)), ()))
             for module, before in zip(modules, where, strict=False):
                 if isinstance(module, Object) and isinstance(before, DeviceValue):
                     now = frame.state(module).device
-                    found = conflict(now, before.device, frame.env.path)
+                    found = conflict(now, before.device, path)
                     if found is not None and found.level == Level.CERTAIN:
                         _publish(frame, thing, site, made, how, move, found)
         case _:

@@ -26,3 +26,22 @@ PAIR = "a, b = torch.rand(4, 3).cuda().cpu(), torch.rand(4, 3).cuda()\n"
 def test_what_certainly_has_dimensions(line: str, count: int) -> None:
     found = check_source("import torch\n" + PAIR + line, "program.py", Config(select=("TDV004",)))
     assert len(found) == count
+
+
+LOADED = """
+from torch.utils.data import DataLoader, TensorDataset
+b = torch.rand(4, 3).cuda()
+part = next(iter(DataLoader(TensorDataset(torch.rand(8, 3)), batch_size=4)))[0]
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "count"),
+    [
+        ("torch.stack((part, part)).sum(0) - b", 1),  # a batch has a dimension more than what is in it
+        ("part.sum(0) - b", 0),  # which may have none
+    ],
+)
+def test_a_batch_has_a_dimension_more(line: str, count: int) -> None:
+    found = check_source("import torch\n" + LOADED + line, "program.py", Config(select=("TDV004",)))
+    assert len(found) == count

@@ -118,6 +118,19 @@ STATES = [
     (NET + "adam.step()\nnet.to(device)\nnet.cpu()\nadam.step()", 0),
     (NET.replace("Adam", "SGD") + "adam.step()\nnet.to(device)\nadam.step()", 0),
     (NET + "adam.step()\nnn.Sequential(net).to(device)\nadam.step()", 1),
+    # the state is there only if the module was moved before
+    (
+        "def run(where):\n    "
+        + NET.strip().replace("\n", "\n    ")
+        + "\n    if where is not None:\n        net.to('cuda')\n        adam.step()\n        net.to('cuda')\n    adam.step()",
+        0,
+    ),
+    (
+        "def run(where):\n    "
+        + NET.strip().replace("\n", "\n    ")
+        + "\n    if where is not None:\n        adam.step()\n        net.to('cuda')\n    adam.step()",
+        1,
+    ),
 ]
 
 
