@@ -170,10 +170,14 @@ def fuzz(target: str, seconds: float, seed: int, kept: str) -> None:
     import atheris
 
     with atheris.instrument_imports(include=["torchdev_lint", "tomllib"]):
+        import tomllib  # noqa: F401
+
         import torchdev_lint.config_file
+        import torchdev_lint.config_options
         import torchdev_lint.source.nesting
         import torchdev_lint.source.notebook
         import torchdev_lint.source.reading
+        import torchdev_lint.stubs.reading
         import torchdev_lint.stubs.shelf  # noqa: F401
     os.makedirs(kept, exist_ok=True)
     for number, data in enumerate(seeds(target)):

@@ -20,6 +20,8 @@ NEWEST = {
     "groups of exceptions": "try:\n    pass\nexcept* ValueError:\n    pass\n",
     "patterns": "match x:\n    case [a, *b] if a: pass\n    case {'k': v, **r}: pass\n    case _: pass\n",
     "a walrus in a subscript": "y = x[(n := 0)]\n",
+    "annotations of what comes later": "def f(a: Later) -> Later.Part: ...\nclass Later: ...\n",
+    "an end that returns": "def f():\n    while True:\n        try:\n            pass\n        finally:\n            return 1\n",
     "parameters by position only": "def f(a, /, b): pass\n",
 }
 
