@@ -104,7 +104,11 @@ def expected(call: str, on_cpu: str) -> bool:
         for name in re.findall(r"(?<![\w.\"])[a-z]\d?(?![\w\"])", value):
             given.setdefault(name, []).append(parameter.role)
     (role,) = given[on_cpu]
-    others = [name for name in given if name != on_cpu and set(given[name]) & set("tsz")]
+    others = [
+        name
+        for name in given
+        if name != on_cpu and set(given[name]) & set("tsz") and (given[name], name[0]) != (["z"], "z")
+    ]  # a 0-dim value may be anywhere
     if any(given[name] == ["h"] for name in given if name != on_cpu):
         return True  # what must be on the CPU is on the accelerator
     if not others:

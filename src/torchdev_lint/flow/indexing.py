@@ -151,10 +151,10 @@ def _keeps_dimensions(key: Value) -> bool:
 def assign(frame: Frame, node: cst.Subscript, tensor: Tensor, keys: list[Value], value: Value) -> None:
     """`x[key] = value`: slices and numbers copy from anywhere, indices and masks want the value where `x` is.
 
-    A 0-dim value may be anywhere, and one with a single element if a mask selects what is filled
-    (aten/native/TensorAdvancedIndexing.cpp, `index_put_` and `canDispatchToMaskedFill`).
+    The indices themselves may be anywhere: other than for reading, they are brought to `x` (aten/native/TensorAdvancedIndexing.cpp:
+    only `index` asks `check_indices_on_cpu_or_selfdevice`, `_index_put_impl_` goes on to `make_info`). A 0-dim value may be anywhere, too,
+    and one with a single element if a mask selects what is filled (`canDispatchToMaskedFill`).
     """
-    index(frame, node, tensor, keys)
     returned_factories.note_filled(frame, tensor, value)
     by_indices = any(
         isinstance(element.slice, cst.Index) and (is_index(key) or isinstance(element.slice.value, cst.List))

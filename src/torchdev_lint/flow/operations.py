@@ -73,6 +73,8 @@ def combine(
             held = Many(value) if given.inside else value
             operand = Operand(held, device, given.node, given.changed)
             found.append((device, scalar_ness(value), operand))
+            if role == ANY_SCALAR and found[-1][1]:
+                continue  # admitted wherever it is
             (strict if _is_strict(role, found[-1]) else lenient).append(found[-1])
     if not found:
         return UNKNOWN

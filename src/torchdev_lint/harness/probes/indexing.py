@@ -102,10 +102,7 @@ def setitem_adv_scalar(x: Tensor, i: Tensor) -> None:
     x2[i] = 3
 
 
-@probe(
-    "an index_put_ that may become a masked_fill_ (it does in torch 2.15)",
-    raises="indices should be|expected self and mask to be on the same device|" + SAME,
-)
+@probe("make_info moves the indices; canDispatchToMaskedFill asks for a mask beside x")
 def setitem_cuda_mask_on_cpu(x: Tensor, c: Tensor) -> None:
     c2 = c.clone()
     c2[x > 0] = 0.0

@@ -154,10 +154,10 @@ def _index(operator: Operator, operands: Sequence[Operand]) -> Any:
 
 
 def _index_put(operator: Operator, operands: Sequence[Operand]) -> Any:
-    """`x[index] = values`: as `_index`; 0-dim CPU values are moved (index_put_with_sort /
-    _index_put_impl_).
+    """`x[index] = values`: indices from anywhere are brought to x (ATen/native/TensorAdvancedIndexing.cpp: `_index_put_impl_` does not ask
+    `check_indices_on_cpu_or_selfdevice`, and `make_info` moves them); 0-dim CPU values are moved (index_put_with_sort / _index_put_impl_).
     """
-    target = _index(operator, [operand for operand in operands if operand.name != "values"])
+    target = operands[0].device
     for operand in operands:
         if operand.name != "values" or WILD in (operand.device, target) or operand.device == target:
             continue
