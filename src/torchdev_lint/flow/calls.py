@@ -424,7 +424,11 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
     known = library_calls.call_method(frame, thing, name, site)
     if known is not None:
         return known
-    if name in module_api.MODEL_METHODS and (state.kind == "module" or state.moved):
+    if (
+        name in module_api.MODEL_METHODS
+        and (state.kind == "module" or state.moved)
+        and not _is_put_aside(frame, thing, state, name)
+    ):
         return modules.call_module(frame, thing, _checked(site) if name in module_api.MAY_INDEX else site)
     if state.kind == "module" and state.model is None and name[:1].islower():
         derived = Object(("attr", thing.key, name), f"{thing.text}.{name}")
@@ -445,6 +449,12 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
     if frame.env.knows(held) or _runs_model(frame, held):
         return call_object(frame, held, site)
     return not_followed(frame, site)
+
+
+def _is_put_aside(frame: Frame, thing: Object, state: State, name: str) -> bool:
+    """Whether a model of unknown class was brought to the CPU when it had done its work: what is asked of it then needs none of it."""
+    wanders = frame.analysis.notes.get(("wanders", thing.key), False)
+    return bool(wanders) and state.model is None and name != "forward" and isinstance(state.device, Cpu)
 
 
 def _runs_model(frame: Frame, thing: Object) -> bool:

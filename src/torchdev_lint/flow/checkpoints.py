@@ -209,13 +209,35 @@ def _use(frame: Frame, site: CallSite) -> _Use:
 
 
 def _is_published_by_default(frame: Frame, path: cst.BaseExpression) -> bool:
-    """Whether the file is an option of the command line that names weights of others by default: `args.model_path`."""
+    """Whether the file is an option of the command line that is said to be weights of others: `args.path`, `args.dir + args.base`.
+
+    Or a parameter whose default is an address.
+    """
     match path:
         case cst.Attribute(attr=cst.Name(value=option)):
-            pass
+            return frame.analysis.learn(_defaults_to_published, frame.analysis, option)
+        case cst.BinaryOperation(left=left, operator=cst.Add() | cst.Divide(), right=right):
+            return any(_is_published_by_default(frame, part) for part in (right, left))
+        case cst.Name(value=name) if frame.function is not None:
+            return _is_address_by_default(frame, name)
         case _:
             return False
-    return frame.analysis.learn(_defaults_to_published, frame.analysis, option)
+
+
+def _is_address_by_default(frame: Frame, name: str) -> bool:
+    assert frame.function is not None
+    parameters = frame.function.node.params
+    for parameter in (*parameters.posonly_params, *parameters.params, *parameters.kwonly_params):
+        if parameter.name.value != name or parameter.default is None:
+            continue
+        value: object = None
+        if isinstance(parameter.default, cst.SimpleString):
+            value = parameter.default.raw_value
+        elif isinstance(parameter.default, cst.Name):
+            known = dict(frame.visible_names()).get(parameter.default.value)
+            value = known.value if isinstance(known, Literal) else None
+        return isinstance(value, str) and api.WEIGHTS_URL.match(value) is not None
+    return False
 
 
 def _defaults_to_published(analysis: Analysis, option: str) -> bool:
@@ -225,7 +247,7 @@ def _defaults_to_published(analysis: Analysis, option: str) -> bool:
         and any(_literal_text(one.value).lstrip("-").replace("-", "_") == option for one in node.args)
         and any(
             one.keyword is not None
-            and one.keyword.value == "default"
+            and one.keyword.value in ("default", "help")
             and (
                 api.OF_OTHERS.search(_literal_text(one.value)) is not None
                 or api.PUBLISHED_NAME.search(_literal_text(one.value)) is not None
@@ -313,6 +335,8 @@ def _fetches(frame: Frame, call: cst.Call) -> bool:
     """Whether a call brings a file from the web."""
     name = _name_of(call)
     if api.FETCHES.search(name) is not None:
+        return True
+    if name.startswith("download") and "cache" in name:
         return True
     return "download" in name and any(
         api.ADDRESS.search(frame.analysis.text(argument)) is not None for argument in call.args

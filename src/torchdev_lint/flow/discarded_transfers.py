@@ -167,6 +167,14 @@ _SIZES = frozenset(
 )
 
 
+def _is_transfer(value: cst.BaseExpression, name: str) -> bool:
+    match value:
+        case cst.Call(func=cst.Attribute(value=receiver, attr=cst.Name(value="to" | "cuda" | "xpu"))):
+            return dotted(receiver) == name
+        case _:
+            return False
+
+
 def _used_later(frame: Frame, site: CallSite) -> bool:
     """Whether the tensor is named again further down; moving it only to warm up or to time it is not a mistake."""
     name = dotted(site.receiver)
@@ -187,9 +195,13 @@ def _used_later(frame: Frame, site: CallSite) -> bool:
             continue
         elif isinstance(node, cst.Assign):
             if any(dotted(target.target) == name for target in node.targets):
+                if _is_transfer(node.value, name):
+                    return (
+                        False  # `x.cuda()`, then `x = x.cuda()`: it is where it is wanted before it is used
+                    )
                 return any(dotted(part) == name for part in walk(node.value))
         elif isinstance(node, cst.Attribute) and dotted(node.value) == name:
-            if node.attr.value not in tensor_methods.METADATA_ATTRIBUTES | _SIZES:
+            if node.attr.value not in tensor_methods.METADATA_ATTRIBUTES | _SIZES | {"is_cuda"}:
                 return True
             skipped.add(id(node.value))
         elif dotted(node) == name:

@@ -132,10 +132,10 @@ def call(frame: Frame, function: Function, site: CallSite) -> Value:
             given,
             moved=_was_moved(frame, given),
             of_module=of_module,
-            # a function inside of another has no callers but those that are read with it
-            is_private=private or function.frame.function is not None,
+            # a function inside of another has no callers but those that are read with it, a step of a method hardly any
+            is_private=private or function.frame.function is not None or _is_helper(frame, function),
         )
-    if private:
+    if private or _is_helper(frame, function):
         key_of_calls = ("called later", id(function.node))
         later = not frame.building() or frame.analysis.notes.get(key_of_calls, False)
         frame.analysis.notes[key_of_calls] = later
@@ -156,6 +156,17 @@ def call(frame: Frame, function: Function, site: CallSite) -> Value:
     # what must hold for the call to return holds from here on (`require_gpu()`)
     frame.env.path = end.path
     return value
+
+
+def _is_helper(frame: Frame, function: Function) -> bool:
+    """Whether a method is called by another one of the same object: it takes a step of what that does."""
+    caller = frame.function
+    return (
+        function.receiver is not None
+        and caller is not None
+        and caller.receiver == function.receiver
+        and function.name not in ("forward", "__call__", caller.name)
+    )
 
 
 def _is_context_manager(function: Function) -> bool:

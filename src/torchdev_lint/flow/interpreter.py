@@ -168,6 +168,7 @@ def read_alone(analysis: Analysis, function: Function) -> None:
         function = Function(
             function.node, function.name, definition, receiver, function.owner, function.decorators
         )
+    _forget_wanderers(analysis, env)
     if any(DEVICE_NAME.search(decorator) for decorator in function.decorators):
         env.default_device = UNKNOWN_DEVICE  # `@torch.device(...)`
     child = Frame(analysis, env, parent=definition, function=function)
@@ -188,6 +189,13 @@ def read_alone(analysis: Analysis, function: Function) -> None:
     returned_factories.check(child, function)
     if analysis.recorder is not None:
         analysis.recorder.ended(child, value, end)
+
+
+def _forget_wanderers(analysis: Analysis, env: Environment) -> None:
+    """What is moved from one place to another, and on, was left somewhere at last: the function is called while it is here or there."""
+    for key, state in env.heap.items():
+        if state.moved and analysis.notes.get(("wanders", key)):
+            env.heap[key] = replace(state, device=UNKNOWN_DEVICE, moved=False)
 
 
 def _tensors_given(analysis: Analysis, function: Function) -> dict[str, Value]:

@@ -1,4 +1,4 @@
-"""Functions of Python's standard library that hand on what they are given."""
+"""Functions of Python's standard library, and of NumPy, that hand on what they are given or ask what it is."""
 
 from __future__ import annotations
 
@@ -84,6 +84,13 @@ def _mapped(
             return call_value(frame, called, replace(site, arguments=(leaf,)))
         case _:
             return UNKNOWN  # a leaf, or a container of a kind that was registered
+
+
+def asked(path: str, site: CallSite) -> Value | None:
+    """What NumPy answers when asked whether a tensor is a number: that it is none; None for any other call."""
+    given = site.positional()
+    is_tensor = len(given) == 1 and isinstance(given[0].value, Tensor)
+    return Literal(False) if is_tensor and path == "numpy.isscalar" else None
 
 
 def note_array(frame: Frame, path: str, site: CallSite) -> None:

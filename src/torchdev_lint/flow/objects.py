@@ -13,7 +13,7 @@ from torchdev_lint.flow.confinement import only_computes
 from torchdev_lint.flow.device_values import as_device
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
-from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Anywhere, Device, leaves
+from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Anywhere, Device, Level, conflict, leaves
 from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.truths import device_is, opaque
 from torchdev_lint.flow.values import (
@@ -339,6 +339,9 @@ def move(frame: Frame, thing: Object, device: Device, seen: frozenset[object] = 
             for name, held in attributes.items()
         }
     without_tensors = all(isinstance(leaf, Anywhere) for leaf in leaves(state.device))
+    found = conflict(state.device, device, frame.env.path) if state.moved else None
+    if found is not None and found.level != Level.NO:
+        frame.analysis.notes["wanders", thing.key] = True
     # a module of the file that moves itself in `__init__` has its parameters already
     stays = state.kind == "module" and without_tensors and not (state.model is not None and state.registered)
     frame.set_state(

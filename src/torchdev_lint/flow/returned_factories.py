@@ -25,7 +25,7 @@ from torchdev_lint.torch_api.factories import TAKES_DEVICE
 
 _COLLECTS = re.compile(
     r"(?i)(?:^|_)(?:predict\w*|eval\w*|extract\w*|collect\w*|sampl\w*|split\w*|perm\w*|shuffl\w*|ind(?:ex|exes|ices)|idxs?|"
-    r"metrics?|scor\w+|accuracy|stat\w*|summar\w*|generate\w*|build\w*|make\w*|init\w*|create\w*|get_config|count\w*|len\w*|histogram)(?:_|$)"
+    r"nms|metrics?|scor\w+|accuracy|stat\w*|summar\w*|generate\w*|build\w*|make\w*|init\w*|create\w*|get_config|count\w*|len\w*|histogram)(?:_|$)"
 )
 """Functions, by name, whose results may well be collected on the CPU, or that make what is moved later."""
 
@@ -50,12 +50,16 @@ def is_told(analysis: Analysis, origin: Origin) -> bool:
 
 
 def check(frame: Frame, function: Function) -> None:
-    """A function that nobody called was read to its end: publish what it returns from the CPU."""
+    """A function that nobody called was read to its end: publish what it returns from the CPU.
+
+    Beside a `symbolic` (torch.onnx) a `forward` only stands in for what another runtime computes: its results are made up.
+    """
     node = function.node
     if (
         not isinstance(node, cst.FunctionDef)
         or frame.analysis.on_host
         or frame.yields
+        or (function.owner is not None and function.owner.find("symbolic") is not None)
         or _COLLECTS.search(function.name)
         or (frame.parent is not None and frame.parent.function is not None)
     ):

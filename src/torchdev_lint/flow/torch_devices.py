@@ -86,6 +86,11 @@ def _device(frame: Frame, site: CallSite) -> Value:
     first, second = site.get(0, "type") or site.keyword("device"), site.get(1, "index")
     if first is None:
         return DeviceValue(UNKNOWN_DEVICE)
+    if frame.discarded is site.node:
+        frame.analysis.redeemed.add(
+            id(first.node.value)
+        )  # shown, and not used: making one asks for no such device
+        return DeviceValue(UNKNOWN_DEVICE)
     if second is not None:
         kind, index = first.value, second.value
         if isinstance(kind, Literal) and isinstance(kind.value, str):

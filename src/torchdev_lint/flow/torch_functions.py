@@ -98,7 +98,7 @@ def call_api(frame: Frame, path: str, site: CallSite) -> Value:
         if found is not None:
             return found
     library_functions.note_array(frame, path, site)
-    known = library_calls.call_imported(frame, path, site)
+    known = library_functions.asked(path, site) or library_calls.call_imported(frame, path, site)
     if known is not None:
         return known
     from torchdev_lint.flow.calls import call_value

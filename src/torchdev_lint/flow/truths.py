@@ -249,8 +249,29 @@ def compare_numbers(
                 cst.GreaterThanEqual: a >= b,
             }.get(type(operator))
             return opaque(frame, node) if holds is None else Constant(holds)
+        case Object(), Literal(value=int() | float() as bound):
+            # the same thing compared with the same number is one condition wherever it is asked
+            more = Atom("opaque", ("more", left.key, bound), f"{left.text} > {bound}")
+            least = Atom("opaque", ("least", left.key, bound), f"{left.text} >= {bound}")
+            compared: dict[type[cst.BaseCompOp], Formula] = {
+                cst.GreaterThan: more,
+                cst.LessThanEqual: negate(more),
+                cst.GreaterThanEqual: least,
+                cst.LessThan: negate(least),
+            }
+            return compared.get(type(operator)) or opaque(frame, node)
+        case Literal(), Object() if type(operator) in _MIRRORED:
+            return compare_numbers(frame, node, _MIRRORED[type(operator)](), right, left)
         case _:
             return opaque(frame, node)
+
+
+_MIRRORED: dict[type[cst.BaseCompOp], type[cst.BaseCompOp]] = {
+    cst.LessThan: cst.GreaterThan,
+    cst.LessThanEqual: cst.GreaterThanEqual,
+    cst.GreaterThan: cst.LessThan,
+    cst.GreaterThanEqual: cst.LessThanEqual,
+}
 
 
 def as_key(value: Object) -> Any:

@@ -146,7 +146,7 @@ def test_guards_of_a_literal(code: str, guarded: bool, events: Events) -> None:
         ("torch.zeros(2).to('cuda:0')", "string"),
         ("torch.zeros(2).cuda(0)", "cuda-method"),
         ("torch.zeros(2, device=0)", "integer"),
-        ("torch.device('cuda', 0)", "call"),
+        ("place = torch.device('cuda', 0)", "call"),
         ("def f(d='cuda:0'): return torch.zeros(2, device=d)", "string"),
         ("torch.zeros(2, device=f'cuda:{0}')", "string"),
         ("torch.zeros(2, device='cuda:' + '0')", "string"),

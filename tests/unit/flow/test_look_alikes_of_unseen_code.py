@@ -294,6 +294,301 @@ PAIRS: dict[str, tuple[str, str]] = {
                 self.optimizer.load_state_dict(state["optimizer"])
         """,
     ),
+    "the same thing is compared with the same number": (
+        """
+        import argparse
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--cuda", action="store_true")
+        args = parser.parse_args()
+        net = nn.Linear(3, 3)
+        x = torch.ones(1, 3)
+        if args.cuda > 0:
+            x = x.to(device)
+            net.to(device)
+        out = net(x)
+        if 0 < args.cuda:
+            out = out * torch.ones(3, device=device)
+        else:
+            out = out * torch.ones(3)
+        """,
+        """
+        import argparse
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--cuda", action="store_true")
+        args = parser.parse_args()
+        net = nn.Linear(3, 3)
+        x = torch.ones(1, 3)
+        if args.cuda > 0:
+            x = x.to(device)
+            net.to(device)
+        out = net(x)
+        if 1 < args.cuda:
+            out = out * torch.ones(3, device=device)
+        else:
+            out = out * torch.ones(3)
+        """,
+    ),
+    "what is written to through an index may be elsewhere": (
+        """
+        def directions(angles: torch.Tensor):
+            found = torch.zeros(5, dtype=torch.long)
+            found[angles > 0] = 1
+            return found.to(angles.device)
+        """,
+        """
+        def directions(angles: torch.Tensor):
+            found = torch.zeros(5, dtype=torch.long)
+            return found[angles > 0].to(angles.device)
+        """,
+    ),
+    "a function inside of another runs while the model is where it is needed": (
+        """
+        def sampled(sampler, model, shape, x):
+            model.to(device)
+            noise = {"noise": torch.zeros(shape, device=device)}
+            def denoiser(x):
+                return model.generate(model.inner, x, **noise)
+            result = sampler(denoiser, x)
+            model.cpu()
+            return result
+        """,
+        """
+        def sampled(sampler, model, shape, x):
+            model.cpu()
+            noise = {"noise": torch.zeros(shape, device=device)}
+            def denoiser(x):
+                return model.generate(model.inner, x, **noise)
+            result = sampler(denoiser, x)
+            return result
+        """,
+    ),
+    "a model that was put aside is asked for something": (
+        """
+        def run(prior, tokens):
+            prior.to(device)
+            tokens = prior(torch.zeros(4, 2, device=device))
+            prior.cpu()
+            return prior.encode(torch.zeros(4, 2, device=device))
+        """,
+        """
+        def run(prior, tokens):
+            prior.cpu()
+            return prior.encode(torch.zeros(4, 2, device=device))
+        """,
+    ),
+    "a method is set up with another default": (
+        """
+        class Layers:
+            def setup(self, name):
+                self.prepare(name)
+            def run(self):
+                layer = nn.Linear(2, 2)
+                torch.set_default_tensor_type(torch.FloatTensor)
+                lengths = torch.tensor([1])
+                torch.set_default_tensor_type(torch.cuda.FloatTensor)
+                return layer(torch.zeros(3, 2))
+        """,
+        """
+        class Layers:
+            def setup(self, name):
+                self.prepare(name)
+            def run(self):
+                torch.set_default_tensor_type(torch.FloatTensor)
+                layer = nn.Linear(2, 2)
+                torch.set_default_tensor_type(torch.cuda.FloatTensor)
+                return layer(torch.zeros(3, 2))
+        """,
+    ),
+    "the object's own calls hand over what is on the host": (
+        """
+        class Masked(nn.Module):
+            def forward(self, ids):
+                return self.masked(ids, torch.full(ids.shape, 0.15))
+            def masked(self, ids, probability: torch.Tensor):
+                chosen = torch.bernoulli(probability).bool()
+                return torch.bernoulli(torch.full(ids.shape, 0.8)).bool() & chosen
+        """,
+        """
+        class Masked(nn.Module):
+            def forward(self, ids):
+                return self.masked(ids, ids.float())
+            def masked(self, ids, probability: torch.Tensor):
+                chosen = torch.bernoulli(probability).bool()
+                return torch.bernoulli(torch.full(ids.shape, 0.8)).bool() & chosen
+        """,
+    ),
+    "a step of what builds the object": (
+        """
+        class Restored(nn.Module):
+            def __init__(self, path):
+                super().__init__()
+                self.layer = nn.Linear(2, 2)
+                self.stretch(path)
+            def stretch(self, path):
+                for name, parameter in self.named_parameters():
+                    parameter.data /= torch.ones(parameter.shape[0], 1)
+        """,
+        """
+        class Restored(nn.Module):
+            def __init__(self, path):
+                super().__init__()
+                self.layer = nn.Linear(2, 2)
+            def forward(self, x):
+                self.stretch(x)
+                return self.layer(x)
+            def stretch(self, path):
+                for name, parameter in self.named_parameters():
+                    parameter.data /= torch.ones(parameter.shape[0], 1)
+        """,
+    ),
+    "a transfer is shown, and then made": (
+        """
+        x = torch.ones(3)
+        x.to(device)
+        print(x.is_cuda)
+        x = x.to(device)
+        """,
+        """
+        x = torch.ones(3)
+        x.to(device)
+        print(x.is_cuda)
+        x = x + torch.ones(3, device=device)
+        """,
+    ),
+    "a device is shown and not used": (
+        """
+        torch.device("cuda:0")
+        print(device)
+        """,
+        """
+        there = torch.device("cuda:0")
+        print(torch.ones(3, device=there))
+        """,
+    ),
+    "NumPy is asked whether a tensor is a number": (
+        """
+        def as_array(x):
+            if np.isscalar(x):
+                return np.array([x])
+            return x.cpu().numpy()
+        as_array(torch.ones(3, device=device))
+        """,
+        """
+        def as_array(x):
+            if np.ndim(x) == 0:
+                return np.array([x])
+            return x.cpu().numpy()
+        as_array(torch.ones(3, device=device))
+        """,
+    ),
+    "which boxes are kept is an index": (
+        """
+        def nms(boxes, scores, top_k=200):
+            '''Find the distances.
+
+            Args:
+                boxes: (tensor) The location preds
+                scores: (tensor) The class predscores
+            '''
+            keep = torch.Tensor(scores.size(0)).fill_(0).long()
+            if boxes.numel() == 0:
+                return keep
+            v, idx = scores.sort(0)  # sort in ascending order
+            return keep
+        """,
+        """
+        def distances(boxes, scores, top_k=200):
+            '''Find the distances.
+
+            Args:
+                boxes: (tensor) The location preds
+                scores: (tensor) The class predscores
+            '''
+            keep = torch.Tensor(scores.size(0)).fill_(0).long()
+            if boxes.numel() == 0:
+                return keep
+            v, idx = scores.sort(0)  # sort in ascending order
+            return keep
+        """,
+    ),
+    "an option that is said to name what others have trained": (
+        """
+        import argparse
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--folder", default="weights/")
+        parser.add_argument("--base", default="vgg.pth", help="Pretrained base model")
+        args = parser.parse_args()
+        def build(net):
+            net.load_state_dict(torch.load(args.folder + args.base))
+            return net.to(device)
+        """,
+        """
+        import argparse
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--folder", default="weights/")
+        parser.add_argument("--base", default="vgg.pth", help="Model to go on with")
+        args = parser.parse_args()
+        def build(net):
+            net.load_state_dict(torch.load(args.folder + args.base))
+            return net.to(device)
+        """,
+    ),
+    "a parameter is an address by default": (
+        """
+        WEIGHTS = "https://example.org/beats.pt?sv=2020"
+        class Encoder(nn.Module):
+            def __init__(self, checkpoint_path=WEIGHTS):
+                super().__init__()
+                self.layer = nn.Linear(2, 2)
+                self.layer.load_state_dict(torch.load(checkpoint_path)["model"])
+        net = Encoder().to(device)
+        """,
+        """
+        WEIGHTS = "out/beats.pt"
+        class Encoder(nn.Module):
+            def __init__(self, checkpoint_path=WEIGHTS):
+                super().__init__()
+                self.layer = nn.Linear(2, 2)
+                self.layer.load_state_dict(torch.load(checkpoint_path)["model"])
+        net = Encoder().to(device)
+        """,
+    ),
+    "a stand-in for what another runtime computes": (
+        """
+        class Suppression(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, boxes: torch.Tensor):
+                size, count, width = boxes.shape
+                return torch.randn(size, 100, 4)
+            @staticmethod
+            def symbolic(g, boxes):
+                return g.op("TRT::EfficientNMS_TRT", boxes)
+        """,
+        """
+        class Suppression(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, boxes: torch.Tensor):
+                size, count, width = boxes.shape
+                return torch.randn(size, 100, 4)
+            @staticmethod
+            def backward(ctx, gradient):
+                return gradient
+        """,
+    ),
+    "a file that was fetched": (
+        """
+        def restore(net, where):
+            file = download_cached_file(where)
+            net.load_state_dict(torch.load(file)["model"])
+            return net.to(device)
+        """,
+        """
+        def restore(net, where):
+            file = newest_file(where)
+            net.load_state_dict(torch.load(file)["model"])
+            return net.to(device)
+        """,
+    ),
 }
 
 
