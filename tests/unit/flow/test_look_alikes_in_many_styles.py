@@ -477,7 +477,7 @@ PAIRS: dict[str, tuple[str, str]] = {
             def __getitem__(self, ids):
                 return self.rows.index_select(0, ids.reshape(-1).cpu()).to(ids.device)
             def __setitem__(self, ids, values):
-                self.rows[ids.cpu()] = values.cpu()
+                self.rows[ids] = values.cpu()  # indices may be anywhere
         table, ids = Table(), torch.randint(0, 20, (2, 3), device=device)
         rows = table[ids] + torch.rand(6, 4, device=device)
         table[ids] = rows
@@ -507,7 +507,7 @@ PAIRS: dict[str, tuple[str, str]] = {
             def __init__(self):
                 self.rows = torch.rand(20, 4)
             def __setitem__(self, ids, values):
-                self.rows[ids] = values.cpu()
+                self.rows[ids.cpu()] = values
         table, ids = Table(), torch.randint(0, 20, (2,), device=device)
         table[ids] = torch.rand(2, 4, device=device)
         """,
