@@ -371,10 +371,11 @@ def visit_Try(frame: Frame, node: cst.Try | cst.TryStar) -> None:
 
 
 def _moves(body: cst.BaseSuite) -> bool:
+    """Whether a block moves anything; `torch.cuda.empty_cache()` does not."""
     return any(
-        isinstance(part, cst.Attribute)
-        and part.attr.value in IN_PLACE_MOVES
-        and part.attr.value != "to_empty"
+        isinstance(part, cst.Call)
+        and isinstance(part.func, cst.Attribute)
+        and part.func.attr.value in IN_PLACE_MOVES
         for part in walk(body)
     )
 

@@ -292,6 +292,28 @@ PAIRS: dict[str, tuple[str, str]] = {
         run(torch.rand(4, 3))
         """,
     ),
+    "done again on the host, or with less in memory": (
+        """
+        net = nn.Linear(3, 2).to(device)
+        def run(x):
+            try:
+                return net(x)
+            except RuntimeError:
+                torch.cuda.empty_cache()
+                return net.cpu()(x)
+        run(torch.rand(4, 3))
+        """,
+        """
+        net = nn.Linear(3, 2).to(device)
+        def run(x):
+            try:
+                return net(x)
+            except RuntimeError:
+                torch.cuda.empty_cache()
+                return net(x[:2])
+        run(torch.rand(4, 3))
+        """,
+    ),
     "a dataset's transform moves its items": (
         """
         class ToDevice:
