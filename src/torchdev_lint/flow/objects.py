@@ -238,6 +238,8 @@ def set_attribute(frame: Frame, receiver: Value, name: str, value: Value) -> Non
                 state.kind == "module" and _is_named_like_module(name, value)
             )
             registered = state.registered
+            # what is assigned to a buffer takes its place (torch/nn/modules/module.py, `__setattr__`)
+            owned = owned or (state.kind == "module" and isinstance(value, Tensor) and name in registered)
             if owned != (name in registered):
                 registered = registered | {name} if owned else registered - {name}
             held = {**state.attributes, name: value}

@@ -52,6 +52,8 @@ def noted(frame: Frame, holder: Value, name: str, value: Value) -> Value:
         return value
     if isinstance(value, Tensor) and frame.building() and _is_placeholder(frame, name, value):
         return replace(value, device=UNKNOWN_DEVICE)
+    if isinstance(value, Tensor) and frame.building() and name in frame.state(holder).registered:
+        return value  # the new value of a buffer
     key = (holder.key, name)
     if frame.assigning is not None:
         frame.analysis.attribute_sites.setdefault(key, AttributeSite(frame.assigning, name, frame.uid))

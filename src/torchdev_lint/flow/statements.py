@@ -325,7 +325,9 @@ def _loop(
     if ends:
         merged = ends[-1] if exact else merge(ends[0], ends[-1])
         assert merged is not None
-        after = Environment(merged.names, merged.heap, before.path, merged.default_device, merged.imported)
+        # whoever comes out of a loop over known items has not returned from any of its rounds
+        path = merged.path if exact else before.path
+        after = Environment(merged.names, merged.heap, path, merged.default_device, merged.imported)
     elif not endless:
         after = before
     if endless:
