@@ -10,10 +10,12 @@ from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import dataclass
 from torchdev_lint.flow.lattice import (
     Conflict,
+    Cpu,
     Device,
     Leaf,
     Origin,
     Symbol,
+    leaves,
 )
 from torchdev_lint.flow.operands import Operand, dotted
 from torchdev_lint.flow.trees import walk
@@ -119,12 +121,88 @@ def made_by(
     arguments = origin.node.args
     if any(a.keyword is not None and a.keyword.value == "device" for a in arguments):
         return None
+    decision = ("kept on the host", id(node), id(origin.node))
+    if decision not in frame.analysis.notes:  # reading the function once more must not report elsewhere
+        frame.analysis.notes[decision] = _moved_where_wanted(maker, origin.node, fault)
+    if frame.analysis.notes[decision]:
+        return None
     name = (dotted(origin.node.func) or "").rpartition(".")[2]
     keyword = bool(arguments) and name in TAKES_DEVICE
     target = None
     if not _wanted_elsewhere(maker, origin.node, fault):
         target = expression_at(maker, found.left, beside, origin, here=here and maker is frame)
     return Made(origin.node, target, keyword, any(part is origin.node for part in walk(node)))
+
+
+MOVED_BY_CALLEE = "moved by a callee"
+
+
+def note_moved(frame: Frame, device: Device) -> None:
+    """Note of what a call made that a function, to which it was given, takes it to another device."""
+    for leaf in leaves(device):
+        origin = leaf.origin
+        if isinstance(leaf, Cpu) and origin is not None and origin.passed("argument"):
+            root = origin.root()
+            if root.what == "factory" and root.frame != frame.uid:
+                frame.analysis.notes[MOVED_BY_CALLEE, id(root.node)] = True
+
+
+def _moved_where_wanted(maker: Frame, made: cst.CSTNode, fault: cst.CSTNode) -> bool:
+    """Whether what a call made stays on the CPU under a name, of which another use takes it to a device (`net(x.to(device))`).
+
+    Then it is the use without that which is at fault.
+    """
+    if any(part is made for part in walk(fault)):
+        return False
+    if maker.analysis.notes.get((MOVED_BY_CALLEE, id(made))):
+        return True
+    scope: cst.CSTNode = maker.source.module if maker.function is None else maker.function.node
+    inner = (cst.FunctionDef, cst.ClassDef, cst.Lambda)
+    nodes = list(walk(scope, below=inner)) if maker.function is None else list(walk(scope))
+    name = next((found for node in nodes if (found := _name_given(node, made)) is not None), None)
+    if name is None:
+        return False
+    rebound = {
+        id(node.value)
+        for node in nodes
+        if isinstance(node, cst.Assign)
+        and any(isinstance(part, cst.Name) and part.value == name for part in walk(node.targets[0]))
+    }
+    return any(
+        isinstance(node, cst.Call)
+        and id(node) not in rebound
+        and isinstance(node.func, cst.Attribute)
+        and node.func.attr.value in ("to", "cuda")
+        and not any((dotted(given.value) or "").startswith("torch.") for given in node.args)
+        and _root_name(node.func.value) == name
+        for node in nodes
+    )
+
+
+def _name_given(node: cst.CSTNode, made: cst.CSTNode) -> str | None:
+    """The name to which an assignment binds what a call made, or what was taken from that."""
+    if not isinstance(node, cst.Assign) or len(node.targets) != 1:
+        return None
+    pairs = [(node.targets[0].target, node.value)]
+    if isinstance(pairs[0][0], cst.Tuple) and isinstance(node.value, cst.Tuple):
+        names, values = pairs[0][0].elements, node.value.elements
+        pairs = [(one.value, other.value) for one, other in zip(names, values, strict=False)]
+    for target, value in pairs:
+        if isinstance(target, cst.Name) and any(part is made for part in walk(value)):
+            return target.value
+    return None
+
+
+def _root_name(node: cst.BaseExpression) -> str | None:
+    """The name at the beginning of `x`, `x[:5]`, `x.data[0]`, `x.float()`."""
+    while True:
+        match node:
+            case cst.Name(value=name):
+                return name
+            case cst.Attribute(value=inner) | cst.Subscript(value=inner) | cst.Call(func=inner):
+                node = inner
+            case _:
+                return None
 
 
 def _wanted_elsewhere(maker: Frame, made: cst.CSTNode, fault: cst.CSTNode) -> bool:

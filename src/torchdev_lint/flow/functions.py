@@ -287,7 +287,7 @@ def _bind(child: Frame, function: Function, site: CallSite) -> dict[str, Value]:
         elif open_ended is not None:
             names[name] = open_ended if parameter.default is None else UNKNOWN
         else:
-            names[name] = _default(function, parameter)
+            names[name] = _default(child, function, parameter)
     if type(parameters.star_arg) is cst.Param:
         names[parameters.star_arg.name.value] = (
             Items(tuple(positional)) if open_ended is None else Many(join_all([*positional, open_ended]))
@@ -297,7 +297,7 @@ def _bind(child: Frame, function: Function, site: CallSite) -> dict[str, Value]:
         if name in keywords:
             names[name] = keywords.pop(name)
         else:
-            names[name] = UNKNOWN if open_ended is not None else _default(function, parameter)
+            names[name] = UNKNOWN if open_ended is not None else _default(child, function, parameter)
     if parameters.star_kwarg is not None:
         names[parameters.star_kwarg.name.value] = Entries(tuple(keywords.items()), open_ended or UNKNOWN)
     return names
@@ -322,10 +322,13 @@ def _names_device(default: cst.BaseExpression) -> bool:
     )
 
 
-def _default(function: Function, parameter: cst.Param) -> Value:
+def _default(child: Frame, function: Function, parameter: cst.Param) -> Value:
     if parameter.default is None:
         return Object(parameter_key(function.node, parameter.name.value), parameter.name.value)
-    return function.frame.analysis.defaults.get(id(parameter), UNKNOWN)
+    value = function.frame.analysis.defaults.get(id(parameter), UNKNOWN)
+    if isinstance(value, (Literal, DeviceValue)):
+        literals.see_default_used(child, parameter, value)
+    return value
 
 
 def parameter_key(node: cst.CSTNode, name: str) -> Key:

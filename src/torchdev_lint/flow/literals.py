@@ -127,6 +127,13 @@ def see_default(frame: Frame, parameter: cst.Param, value: Value) -> None:
         see_current(frame, Argument(value, cst.Arg(cst.Name(name))))
 
 
+def see_default_used(frame: Frame, parameter: cst.Param, value: Value) -> None:
+    """A call takes a default argument that names a device: the call is what uses it, and may be guarded."""
+    see_default(frame, parameter, value)
+    if isinstance(value, Literal) and isinstance(value.value, str) and value.node is not None:
+        see_string(frame, value.node, value.value)
+
+
 def see(
     frame: Frame,
     node: cst.BaseExpression,

@@ -93,7 +93,7 @@ def _is_sure_input(frame: Frame, operand: Operand, other: Operand, found: Confli
         return False
     if not (_is_tensor(other.value, sure=found.level != Level.CERTAIN) or _is_moved(frame, other.value)):
         return False
-    if LENGTHS.search((_name_of(operand) or "").rpartition(".")[2]):
+    if LENGTHS.search((_name_of(operand) or "").rpartition(".")[2]) or _holds_lengths(operand):
         return False
     return _has_dimensions(operand.value)
 
@@ -228,6 +228,29 @@ def _without_positions(frame: Frame, argument: Argument, callee: Callee) -> Argu
         if not isinstance(name, str) or (POSITIONS.search(name) is None and LENGTHS.search(name) is None)
     )
     return Argument(replace(value, entries=kept), argument.node)
+
+
+def _holds_lengths(operand: Operand) -> bool:
+    """Whether a tensor was made of how much there is of something: `torch.tensor([x.size(1)])`, `torch.tensor([len(s) for s in batch])`."""
+    origins = [leaf.origin for leaf in leaves(operand.device)]
+    made = [None if origin is None else origin.root().node for origin in origins]
+    return all(
+        isinstance(node, cst.Call) and bool(node.args) and _counts(node.args[0].value) for node in made
+    )
+
+
+def _counts(node: cst.BaseExpression) -> bool:
+    match node:
+        case cst.List(elements=elements) | cst.Tuple(elements=elements):
+            return bool(elements) and all(_counts(element.value) for element in elements)
+        case cst.ListComp(elt=element) | cst.GeneratorExp(elt=element):
+            return _counts(element)
+        case cst.Call(func=cst.Name(value="len")) | cst.Call(func=cst.Attribute(attr=cst.Name(value="size"))):
+            return True
+        case cst.Subscript(value=cst.Attribute(attr=cst.Name(value="shape"))):
+            return True
+        case _:
+            return False
 
 
 def _is_record(frame: Frame, argument: Argument, callee: Callee) -> bool:

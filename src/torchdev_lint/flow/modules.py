@@ -342,6 +342,7 @@ def transfer(frame: Frame, thing: Object, name: str, site: CallSite) -> Value:
     if target is None:
         return thing
     device = device_values.moved_to(frame, target, site.node)
+    frame.analysis.notes["moves a module", id(site.node)] = True
     optimizers.note_move(frame, thing, site)
     discarded = frame.discarded is site.node
     built = state.api.rpartition(".")[2]

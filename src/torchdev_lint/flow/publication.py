@@ -43,6 +43,8 @@ def publish_model_call(
     moved_by = transfer_of(frame, found.left.origin.root() if found.left.origin is not None else None)
     misplaced = isinstance(found.right, Accelerator) and isinstance(found.left, Accelerator)
     transfer = given_by if misplaced else None
+    if transfer is not None and ("moves a module", id(transfer.node)) in frame.analysis.notes:
+        transfer = None  # it is right where it is; what it gives out has to be taken along
     unmoved = (
         found.left.origin.root() if isinstance(found.left, Cpu) and found.left.origin is not None else None
     )

@@ -8,6 +8,7 @@ from torchdev_lint.flow import (
     truths,
 )
 from torchdev_lint.flow.callsites import CallSite
+from torchdev_lint.flow.cures import note_moved
 from torchdev_lint.flow.discarded_transfers import discarded
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
@@ -55,6 +56,7 @@ def call_method(frame: Frame, tensor: Tensor, name: str, site: CallSite) -> Valu
         if frame.discarded is site.node and not tensor.mapping:
             discarded(frame, tensor.device, site, target)
         moved = replace(tensor, device=device_values.moved_to(frame, target, site.node), parameter=False)
+        note_moved(frame, tensor.device)
         if tensor.mapping and site.receiver is not None:
             assign(frame, site.receiver, moved)
         return moved

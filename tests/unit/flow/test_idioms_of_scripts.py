@@ -17,17 +17,6 @@ device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 there, here = torch.rand(4, 3, device=device), torch.rand(4, 3).cpu()
 """
 
-CHOSEN_IN_TURN = """
-def pick():
-    if torch.cuda.is_available():
-        return torch.device("cuda")
-    if torch.backends.mps.is_available():
-        return torch.device("mps")
-    return torch.device("cpu")
-x = torch.rand(4, 3, device=pick())
-x @ here.T%s
-"""
-
 CHOSEN_IN_A_LOOP = """
 def pick(wanted=("cuda", "mps")):
     for name in wanted:
@@ -38,18 +27,6 @@ def pick(wanted=("cuda", "mps")):
     return torch.device("cpu")
 x = torch.rand(4, 3, device=pick())
 x @ here.T%s
-"""
-
-NESTED_RETURNS = """
-def pick(flag):
-    if torch.cuda.is_available():
-        if flag:
-            return torch.device("cuda:0")
-        return torch.device("cuda")
-    return torch.device("cpu")
-def main(flag):
-    x = torch.rand(4, 3, device=pick(flag))
-    return x @ here.T%s
 """
 
 QUEUE = """
@@ -63,18 +40,34 @@ class Queue(nn.Module):
 Queue().to(device)(there)
 """
 
+TWO = """
+class Two(nn.Module):
+    def __init__(self, first="cuda:0", second="cuda:1"):
+        super().__init__()
+        self.a, self.b = nn.Linear(3, 3).to(first), nn.Linear(3, 3).to(second)
+if torch.cuda.device_count() > %d:
+    Two()
+"""
+
+TRANSLATOR = """
+class Translator(nn.Module):
+    def __init__(self, encoder):
+        super().__init__()
+        self.encoder = encoder
+    def translate(self, words):
+        ids = torch.tensor([words], device=device)
+        return self.encoder(ids, torch.tensor(%s))
+"""
+
 PAIRS: dict[str, tuple[str, str]] = {
-    "a device chosen by two tests, each of which returns": (
-        CHOSEN_IN_TURN % ".to(x.device)",
-        CHOSEN_IN_TURN % "",
+    "default devices that only a guarded call uses": (TWO % 1, TWO % 0),
+    "lengths that an encoder packs": (
+        TRANSLATOR % "[ids.size(1)]",
+        TRANSLATOR % "[words]",
     ),
     "a device chosen in a loop over names": (
         CHOSEN_IN_A_LOOP % ".to(x.device)",
         CHOSEN_IN_A_LOOP % "",
-    ),
-    "a device chosen by a test inside of another": (
-        NESTED_RETURNS % ".to(x.device)",
-        NESTED_RETURNS % "",
     ),
     "a buffer that is assigned again": (
         QUEUE % 'self.register_buffer("queue", torch.rand(3, 5))',
@@ -97,3 +90,59 @@ def test_right(right: str, _wrong: str) -> None:
 @pytest.mark.parametrize(("_right", "wrong"), PAIRS.values(), ids=PAIRS.keys())
 def test_wrong(_right: str, wrong: str) -> None:
     assert len(_codes(wrong)) == 1
+
+
+REPORTED = {
+    "what is moved at another use": """
+        data, names = torch.rand(4, 3), ["a", "b"]
+        net = nn.Linear(3, 3).to(device)
+        out = net(data.to(device))
+        error = out - data  # here
+        """,
+    "what is moved at a later use": """
+        data = torch.rand(4, 3)
+        error = there - data[:4]  # here
+        nn.Linear(3, 3).to(device)(data.to(device))
+        """,
+    "what a method moves for itself": """
+        class Model:
+            def __init__(self):
+                self.net = nn.Linear(3, 3).to(device)
+            def fit(self, x, y):
+                x, y = x.to(device), y.to(device)
+                return ((self.net(x) - y) ** 2).mean()
+            def predict(self, x):
+                return self.net(x.to(device))
+        x, y = torch.randn(4, 3), torch.randn(4, 3)
+        model = Model()
+        model.fit(x, y)
+        error = model.predict(x) - y  # here
+        """,
+    "what is made for this": """
+        start = torch.zeros(4, 3)  # here
+        error = there - start
+        """,
+    "what is moved afterwards": """
+        def run(out):
+            out = out.to(device)
+            total = torch.zeros(4, 3)  # here
+            late = out + total
+            total = total.to(device)
+            return total, late
+        run(here)
+        """,
+    "the output of a layer on another GPU": """
+        if torch.cuda.device_count() > 1:
+            first = nn.Linear(3, 3).to("cuda:0")
+            second = nn.Linear(3, 3).to("cuda:1")
+            x = first(torch.rand(4, 3, device="cuda:0"))
+            second(x)  # here
+        """,
+}
+
+
+@pytest.mark.parametrize("code", REPORTED.values(), ids=REPORTED.keys())
+def test_where(code: str) -> None:
+    text = HEAD + textwrap.dedent(code)
+    marked = [row for row, line in enumerate(text.splitlines(), 1) if line.endswith("# here")]
+    assert [found.range.start.row for found in findings(text, "program.py", DEFAULT)] == marked
