@@ -25,7 +25,6 @@ MISSED: dict[str, str] = {
     "gpu_index_truth_bad": "the truth of a device index (TDV012)",
     "moved_in_one_branch_bad": "a module returned from two branches, moved in one",
     "multilabel_pos_weight_bad": "the length of a dataset minus a tensor, kept as `pos_weight` of a loss",
-    "ppo_rollout_bad": "a value chosen by the loop's index",
     "resume_ema_bad": 'tensors read from a checkpoint with `map_location="cpu"`',
 }
 """Programs that are not found yet, and why. Whoever makes one found takes it out."""

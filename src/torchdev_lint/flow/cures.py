@@ -162,15 +162,22 @@ def _moved_where_wanted(maker: Frame, made: cst.CSTNode, fault: cst.CSTNode) -> 
     name = next((found for node in nodes if (found := _name_given(node, made)) is not None), None)
     if name is None:
         return False
-    rebound = {
-        id(node.value)
-        for node in nodes
-        if isinstance(node, cst.Assign)
-        and any(isinstance(part, cst.Name) and part.value == name for part in walk(node.targets[0]))
-    }
+    idle: set[int] = set()
+    for node in nodes:
+        match node:
+            case cst.Expr(value=cst.Tuple(elements=parts)):
+                idle |= {id(part.value) for part in parts}
+            case cst.Expr(value=value):
+                idle.add(id(value))
+            case cst.Assign(value=value, targets=targets) if any(
+                isinstance(part, cst.Name) and part.value == name for part in walk(targets[0])
+            ):
+                idle.add(id(value))
+            case _:
+                pass
     return any(
         isinstance(node, cst.Call)
-        and id(node) not in rebound
+        and id(node) not in idle
         and isinstance(node.func, cst.Attribute)
         and node.func.attr.value in ("to", "cuda")
         and not any((dotted(given.value) or "").startswith("torch.") for given in node.args)

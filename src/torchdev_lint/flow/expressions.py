@@ -19,6 +19,7 @@ from torchdev_lint.flow import (
     optimizers,
     special_methods,
     truths,
+    turns,
 )
 from torchdev_lint.flow.conditions import FALSE, TRUE, Constant, Formula, conjunction, disjunction, negate
 from torchdev_lint.flow.frame import Frame, expression
@@ -306,6 +307,8 @@ def visit_BinaryOperation(frame: Frame, node: cst.BinaryOperation) -> Value:
 
 @expression(cst.Comparison)
 def visit_Comparison(frame: Frame, node: cst.Comparison) -> Value:
+    if frame.loops and (told := turns.settled(frame, node)) is not None:
+        return Truth(told)
     with frame.quietly():
         left = frame.evaluate(node.left)
         comparisons = [(target.operator, frame.evaluate(target.comparator)) for target in node.comparisons]

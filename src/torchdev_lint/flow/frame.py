@@ -80,12 +80,23 @@ def statement(
     return register
 
 
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """The number that a loop counts with: its name, the text of its first value without spaces, and whether it counts down."""
+
+    name: str
+    first: str
+    descending: bool
+
+
 @dataclass(slots=True)
 class Loop:
-    """The flows that leave a loop's body early."""
+    """The flows that leave a loop's body early, and where a loop is that counts: in the first turn or in one that stands for the others."""
 
     breaks: list[Environment] = field(default_factory=list)
     continues: list[Environment] = field(default_factory=list)
+    counter: Counter | None = None
+    turn: int = 0
 
 
 class _Assuming:

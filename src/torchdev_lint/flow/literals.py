@@ -86,7 +86,12 @@ def _is_menu(node: cst.Tuple | cst.List | cst.Set) -> bool:
 
 
 def fold(node: cst.BinaryOperation, left: Value, right: Value) -> Literal | None:
-    """`"cuda:" + "0"` and `"cuda:%d" % 0`."""
+    """`"cuda:" + "0"` and `"cuda:%d" % 0`; `8 - 1`."""
+    match left, right:
+        case Literal(value=int(one)), Literal(value=int(other)):
+            return _fold_numbers(node.operator, one, other)
+        case _:
+            pass
     if not (isinstance(left, Literal) and isinstance(left.value, str) and isinstance(right, Literal)):
         return None
     match node.operator:
@@ -97,6 +102,20 @@ def fold(node: cst.BinaryOperation, left: Value, right: Value) -> Literal | None
                 return Literal(left.value % right.value, node)
             except (TypeError, ValueError):
                 return None
+        case _:
+            return None
+
+
+def _fold_numbers(operator: cst.BaseBinaryOp, one: int, other: int) -> Literal | None:
+    match operator:
+        case cst.Add():
+            return Literal(one + other)
+        case cst.Subtract():
+            return Literal(one - other)
+        case cst.FloorDivide() if other:
+            return Literal(one // other)
+        case cst.Modulo() if other:
+            return Literal(one % other)
         case _:
             return None
 

@@ -16,6 +16,7 @@ from torchdev_lint.flow import (
     operations,
     placements,
     truths,
+    turns,
 )
 from torchdev_lint.flow.classes import ClassModel, decorator_names
 from torchdev_lint.flow.conditions import (
@@ -33,7 +34,7 @@ from torchdev_lint.flow.conditions import (
 from torchdev_lint.flow.decorators import decorated, run_on_class
 from torchdev_lint.flow.device_values import as_device
 from torchdev_lint.flow.environment import Environment, merge, merge_all
-from torchdev_lint.flow.frame import Frame, Loop, statement
+from torchdev_lint.flow.frame import Counter, Frame, Loop, statement
 from torchdev_lint.flow.functions import evaluate_defaults
 from torchdev_lint.flow.iteration import counts_only, indexes_with, is_exact, iterate, rounds
 from torchdev_lint.flow.lattice import Accelerator
@@ -242,7 +243,8 @@ def visit_For(frame: Frame, node: cst.For) -> None:
             _renew(frame, items[iteration], start)
         assign(frame, node.target, items[iteration])
 
-    _loop(frame, node.body.body, enter, node.orelse, rounds=len(items), exact=known)
+    counter = None if known or again == 1 else turns.counter_of(frame, node)
+    _loop(frame, node.body.body, enter, node.orelse, rounds=len(items), exact=known, counter=counter)
 
 
 def _renew(frame: Frame, item: Value, start: Mapping[Key, State]) -> None:
@@ -296,6 +298,7 @@ def _loop(
     rounds: int,
     exact: bool = False,
     endless: bool = False,
+    counter: Counter | None = None,
 ) -> None:
     """Run a loop's body: for each known item (`exact`), else twice, after which what still changes is unknown.
 
@@ -303,11 +306,12 @@ def _loop(
     seen, and nothing is reported that an actual iteration would not meet.
     """
     before, salt, outer_round = frame.env, frame.salt, frame.round
-    loop = Loop()
+    loop = Loop(counter=counter)
     frame.loops.append(loop)
     current, ends = before.copy(), []
     for iteration in range(rounds):
         frame.salt = (*salt, iteration)
+        loop.turn = iteration
         if exact:
             frame.round = (*outer_round, iteration)
         frame.env, frame.alive = current, True

@@ -56,7 +56,8 @@ def call_method(frame: Frame, tensor: Tensor, name: str, site: CallSite) -> Valu
         if frame.discarded is site.node and not tensor.mapping:
             discarded(frame, tensor.device, site, target)
         moved = replace(tensor, device=device_values.moved_to(frame, target, site.node), parameter=False)
-        note_moved(frame, tensor.device)
+        if frame.discarded is not site.node:
+            note_moved(frame, tensor.device)
         if tensor.mapping and site.receiver is not None:
             assign(frame, site.receiver, moved)
         return moved

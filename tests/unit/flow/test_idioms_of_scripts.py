@@ -59,7 +59,56 @@ class Translator(nn.Module):
         return self.encoder(ids, torch.tensor(%s))
 """
 
+LABELS = """
+data = [(torch.rand(3), n %% 2) for n in range(9)]
+net, loss = nn.Linear(3, 2).to(device), nn.CrossEntropyLoss()
+for x, y in torch.utils.data.DataLoader(data, 3):
+    y = y%s
+    loss(net(x.to(device)), y)
+"""
+
+ADVANTAGES = """
+def advantages(steps, last_done):
+    dones = torch.zeros(8, 3%s)
+    values = torch.zeros(8, 3, device=device)
+    last_done = last_done.to(device)
+    total = 0
+    for t in %s:
+        if t == %s:
+            going = 1.0 - last_done
+        else:
+            going = 1.0 - dones[t + 1]
+        total = total + values[t] * going
+    return total
+advantages(int(input()), torch.zeros(3))
+"""
+
+FIRST_TURN = """
+state = torch.zeros(4, 3)
+for i in range(int(input())):
+    if i == 0:
+        state = state.to(device)
+    %s
+    state = state + there
+"""
+
 PAIRS: dict[str, tuple[str, str]] = {
+    "numbers beside tensors in a list that is loaded": (
+        LABELS % ".to(device)",
+        LABELS % ".long()",
+    ),
+    "what all turns but the first choose": (
+        ADVANTAGES % (", device=device", "reversed(range(steps))", "steps - 1"),
+        ADVANTAGES % ("", "reversed(range(steps))", "steps - 1"),
+    ),
+    "what all turns but the first choose, counted down by hand": (
+        ADVANTAGES % (", device=device", "range(steps - 1, -1, -1)", "steps-1"),
+        ADVANTAGES % ("", "range(steps - 1, -1, -1)", "steps-1"),
+    ),
+    "what a first turn moves": (
+        FIRST_TURN % "pass",
+        FIRST_TURN % "state = state.cpu()",
+    ),
     "default devices that only a guarded call uses": (TWO % 1, TWO % 0),
     "lengths that an encoder packs": (
         TRANSLATOR % "[ids.size(1)]",
