@@ -101,9 +101,7 @@ def _batched(element: Value, origin: Origin) -> Value:
             on_host = any(isinstance(item, Tensor) and isinstance(item.device, Cpu) for item in items)
             # beside a tensor on the CPU: a label, most likely
             number = Tensor(Cpu(origin), batch=True, guess=True) if on_host else UNKNOWN
-            return Items(
-                tuple(number if item == UNKNOWN else _batched(item, origin) for item in items)
-            )
+            return Items(tuple(number if item == UNKNOWN else _batched(item, origin) for item in items))
         case Entries(entries=entries):
             held = tuple((name, _batched(entry, origin)) for name, entry in entries)
             return Entries(held, _batched(element.default, origin), element.open)

@@ -41,7 +41,10 @@ def _is_changed(frame: Frame, loop: cst.For, name: str) -> bool:
         stored_in = (cst.Subscript, cst.Attribute)
         known = any(
             isinstance(node, (cst.AssignTarget, cst.AugAssign, cst.NamedExpr, cst.For, cst.CompFor))
-            and any(isinstance(part, cst.Name) and part.value == name for part in walk(node.target, below=stored_in))
+            and any(
+                isinstance(part, cst.Name) and part.value == name
+                for part in walk(node.target, below=stored_in)
+            )
             for node in walk(loop.body)
         )
         frame.analysis.notes[key] = known
