@@ -190,10 +190,11 @@ def _name_given(node: cst.CSTNode, made: cst.CSTNode) -> str | None:
     """The name to which an assignment binds what a call made, or what was taken from that."""
     if not isinstance(node, cst.Assign) or len(node.targets) != 1:
         return None
-    pairs = [(node.targets[0].target, node.value)]
-    if isinstance(pairs[0][0], cst.Tuple) and isinstance(node.value, cst.Tuple):
-        names, values = pairs[0][0].elements, node.value.elements
-        pairs = [(one.value, other.value) for one, other in zip(names, values, strict=False)]
+    whole = node.targets[0].target
+    pairs: list[tuple[cst.BaseExpression, cst.BaseExpression]] = [(whole, node.value)]
+    if isinstance(whole, cst.Tuple) and isinstance(node.value, cst.Tuple):
+        elements = zip(whole.elements, node.value.elements, strict=False)
+        pairs = [(one.value, other.value) for one, other in elements]
     for target, value in pairs:
         if isinstance(target, cst.Name) and any(part is made for part in walk(value)):
             return target.value

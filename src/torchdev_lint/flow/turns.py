@@ -11,7 +11,8 @@ from torchdev_lint.flow.trees import walk
 
 def counter_of(frame: Frame, loop: cst.For) -> Counter | None:
     """The number that a loop counts with; None where it does not count, or its body changes the number."""
-    target, iterable = loop.target, loop.iter
+    target: cst.BaseExpression = loop.target
+    iterable = loop.iter
     if not isinstance(iterable, cst.Call) or not isinstance(iterable.func, cst.Name):
         return None
     first: str | None = None
