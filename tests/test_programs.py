@@ -22,9 +22,17 @@ BAD = sorted(PROGRAMS.glob("*_bad.py"))
 RIGHT = sorted(set(PROGRAMS.glob("*.py")) - set(BAD))
 
 MISSED: dict[str, str] = {
+    "bootstrapped_return_bad": "a tensor on the CPU in one of two cases, which the truth of an attribute tells apart",
     "gpu_index_truth_bad": "the truth of a device index (TDV012)",
+    "kalman_observations_bad": "how many dimensions what a loop takes from a tensor has left",
+    "lora_surgery_bad": "a parameter made beside a layer that a loop over `named_modules` found in a moved model",
+    "maml_parameter_list_bad": "parameters appended to a `ParameterList`",
+    "mixture_confusion_bad": "reported where the tensor is made that stays on the CPU for a reason",
     "moved_in_one_branch_bad": "a module returned from two branches, moved in one",
     "multilabel_pos_weight_bad": "the length of a dataset minus a tensor, kept as `pos_weight` of a loss",
+    "own_optimizer_state_bad": "the state that an optimizer of the program's own makes at its first step",
+    "pinn_targets_bad": "how many dimensions a part of an array has that is an argument",
+    "recurrent_by_name_bad": "a layer that `getattr` takes from `torch.nn` by a name",
     "resume_ema_bad": 'tensors read from a checkpoint with `map_location="cpu"`',
 }
 """Programs that are not found yet, and why. Whoever makes one found takes it out."""

@@ -235,7 +235,11 @@ def _holds_lengths(operand: Operand) -> bool:
     origins = [leaf.origin for leaf in leaves(operand.device)]
     made = [None if origin is None else origin.root().node for origin in origins]
     return all(
-        isinstance(node, cst.Call) and bool(node.args) and _counts(node.args[0].value) for node in made
+        isinstance(node, cst.Call)
+        and (dotted(node.func) or "").rpartition(".")[2] in ("tensor", "as_tensor", "LongTensor", "IntTensor")
+        and bool(node.args)
+        and _counts(node.args[0].value)
+        for node in made
     )
 
 

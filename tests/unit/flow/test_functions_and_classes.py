@@ -151,12 +151,12 @@ CASES: list[tuple[str, str, dict[str, str]]] = [
     ),
     (
         "recursion",
-        "def f(n):\n    return torch.zeros(2).cuda() if n == 0 else f(n - 1)\nx = f(2)",
+        "def f(n):\n    return torch.zeros(2).cuda() if n == 0 else f(n - 1)\nx = f(99)",
         {"x": "?"},
     ),
     (
         "mutual recursion",
-        "def f(n):\n    return g(n - 1) if n else torch.zeros(2)\ndef g(n):\n    return f(n)\nx = f(2)",
+        "def f(n):\n    return g(n - 1) if n else torch.zeros(2)\ndef g(n):\n    return f(n)\nx = f(99)",
         {"x": "?"},
     ),
     (
