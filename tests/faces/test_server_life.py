@@ -293,7 +293,7 @@ async def test_a_question_that_is_given_up_is_not_answered_and_the_server_goes_o
         editor.cancel_request(types.CancelParams("given-up"))
         with pytest.raises(JsonRpcException, match="canceled"):
             await asyncio.wrap_future(given_up)
-        assert len(await editor.hints(uri)) == 149
+        assert len(await editor.hints(uri)) == 2 * 149
 
 
 @session
