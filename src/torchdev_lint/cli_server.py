@@ -29,6 +29,10 @@ def parser() -> argparse.ArgumentParser:
 def server(arguments: Sequence[str]) -> int:
     """Serve a client until it ends; returns the exit code. Raises `ConfigError` without the packages that it needs."""
     given = parser().parse_args(arguments)
+    import warnings
+
+    # pygls 2.1.1 asks of each handler what Python 3.14 says not to ask: a bug of theirs would end us under PYTHONWARNINGS=error.
+    warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"pygls\.")
     try:
         from torchdev_lint.lsp.server import serve
     except ModuleNotFoundError as error:

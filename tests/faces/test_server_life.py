@@ -509,6 +509,19 @@ def test_without_its_packages_the_command_says_how_to_get_them(tmp_path: Path) -
     )
 
 
+def test_a_user_to_whom_warnings_are_errors_is_served(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # pygls asks what Python 3.14 warns of; earlier Pythons have nothing to say here.
+    monkeypatch.setenv("PYTHONWARNINGS", "error::DeprecationWarning")
+
+    async def served() -> None:
+        async with serving(tmp_path) as editor:
+            assert len(await editor.diagnostics(editor.open("a.py", PROGRAM))) == 1
+
+    asyncio.run(asyncio.wait_for(served(), 180))
+
+
 def test_an_unknown_flag_is_refused() -> None:
     code, out, err = run("-m", "torchdev_lint", "server", "--socket=1")
     assert (code, out) == (2, "")
