@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from io import StringIO
 
 MAX_BRACKETS = 150
 """Brackets open at once."""
@@ -30,9 +31,10 @@ _QUIET = re.compile(
 _BRACKETS = re.compile(r"[()\[\]{}]")
 _OPENERS, _CLOSERS = "([{", ")]}"
 _LINK = re.compile(
-    r"[()\[\]{},;\n]|[-+*/%@&|^~<>=!:.]+|'|\b(?:if|else|and|or|not|lambda|await|in|is|from|yield)\b"
+    r"[()\[\]{},;]|[-+*/%@&|^~<>=!:.]+|'|\b(?:if|else|and|or|not|lambda|await|in|is|from|yield)\b"
 )
-_FORMATTED = frozenset("fFtT")
+_FORMATTED = re.compile(r"(?<!\w)(?:[fFtT][rR]?|[rR][fFtT])\Z")
+"""Ends what stands before the quotation mark of a formatted string."""
 _HIDDEN = "\x1f"
 """Stands for a line end within a string."""
 _START = re.compile(r"^([ \t]*)(?=[^\s])(elif\b|else\b)?", re.MULTILINE)
@@ -49,9 +51,7 @@ def unreasonable(text: str) -> tuple[str, int] | None:
         found = match[0]
         if found[0] == "#":
             return ""
-        if len(found) > MAX_BRACKETS and _FORMATTED.intersection(
-            text[max(match.start() - 2, 0) : match.start()]
-        ):
+        if len(found) > MAX_BRACKETS and _FORMATTED.search(text[max(match.start() - 3, 0) : match.start()]):
             deepest = _deepest(found)
             if deepest > MAX_BRACKETS:
                 deep.append(match.start())
@@ -84,7 +84,9 @@ def _logical_lines(bare: str) -> Iterator[str]:
     """The lines of a text without strings and comments; one goes on as long as a bracket is open."""
     kept: list[str] = []
     depth = 0
-    for line in bare.splitlines(keepends=True):
+    for line in StringIO(
+        bare, newline="\n"
+    ):  # `splitlines` also ends one at a form feed, which Python does not
         kept.append(line)
         depth += sum(map(line.count, _OPENERS)) - sum(map(line.count, _CLOSERS))
         if depth <= 0:
@@ -109,8 +111,8 @@ def _chained(line: str) -> str | None:
             links.append(0)
             if len(links) > MAX_BRACKETS + 1:
                 return f"more than {MAX_BRACKETS} brackets open at once"
-        elif link != "\n" or len(links) == 1:
-            links[-1] = 0 if link == "\n" else links[-1] + (1 if link.isalpha() else len(link))
+        else:
+            links[-1] += 1 if link.isalpha() else len(link)
         if links[-1] > MAX_CHAIN:
             return f"more than {MAX_CHAIN} operations in one expression"
     return None

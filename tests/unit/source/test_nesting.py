@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,13 @@ BEYOND = {
     "in a raw template": ('tR"{' + "(" * 2000 + ")" * 2000 + '}"', BRACKETS),
     "a sum": ("a" + " + a" * MANY, CHAIN),
     "a sum over lines": ("(a" + "\n + a" * MANY + ")", CHAIN),
+    "a sum over form feeds": ("a" + " \x0c+ a" * MANY, CHAIN),
+    "words at the ends of lines": ("a and\\\n" * MANY + "a", CHAIN),
+    "words before comments": ("(" + "a and# b\n" * MANY + "a)", CHAIN),
+    "words at the beginnings of lines": ("(a" + "\nor a" * MANY + ")", CHAIN),
+    "words of what is never closed": ("(a" + "\nor a" * MANY, CHAIN),
+    "words between strings": ("'a'and" * (MAX_CHAIN // 2 + 1) + "'a'", CHAIN),
+    "brackets amid a sum": ("a + " * (MANY // 2) + "(b) + " + "a + " * (MANY // 2) + "a", CHAIN),
     "continued lines": ("a" + " \\\n + a" * MANY, CHAIN),
     "chained calls": ("a" + ".b()" * MANY, CHAIN),
     "attributes": ("a" + ".b" * MANY, CHAIN),
@@ -50,15 +58,65 @@ def test_beyond_reason(name: str) -> None:
     assert unreasonable(f"import torch\n'''\n\n'''\nx = {text}\n") == (complaint, 5)
 
 
-def test_blocks_and_branches() -> None:
+LIMITS: dict[str, tuple[Callable[[int], str], int, str]] = {
+    "parentheses": (lambda n: "x = " + "(" * n + ")" * n, MAX_BRACKETS, BRACKETS),
+    "in an f-string": (lambda n: 'f"{' + "(" * (n - 1) + ")" * (n - 1) + '}"', MAX_BRACKETS, BRACKETS),
+    "closed too often, in an f-string": (
+        lambda n: 'f"' + ")" * 9 + "[(])" * 9 + "(" * n + '"',
+        MAX_BRACKETS,
+        BRACKETS,
+    ),
+    "signs": (lambda n: "-" * n + "a", MAX_CHAIN, CHAIN),
+    "words": (lambda n: "not " * n + "a", MAX_CHAIN, CHAIN),
+    "subscripts": (lambda n: "a" + "[0]" * n, MAX_CHAIN, CHAIN),
+    "in brackets": (lambda n: "(" + "-" * n + "a)", MAX_CHAIN, CHAIN),
+    "behind a comma": (lambda n: "f(a, " + "-" * n + "a)", MAX_CHAIN, CHAIN),
+    "behind a semicolon": (lambda n: "-a; " + "-" * n + "a", MAX_CHAIN, CHAIN),
+}
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_the_limit_itself_is_let_through(name: str) -> None:
+    write, limit, complaint = LIMITS[name]
+    assert unreasonable(write(limit) + "\n") is None
+    assert unreasonable(write(limit + 1) + "\n") == (complaint, 1)
+    assert unreasonable("\n" + write(limit + 1) + "\n") == (complaint, 2)
+
+
+ABOVE = {"": 0, "\n": 1, "\\\nx = 1\n": 2, '"""\n\n"""\n': 3}
+
+
+@pytest.mark.parametrize("above", ABOVE, ids=repr)
+def test_blocks_and_branches(above: str) -> None:
+    below = 'x = """\n\n\n\n\n"""\n'
     branches = "if a:\n    pass\n" + "elif b:\n    pass\n" * (MAX_BRANCHES + 1)
-    assert unreasonable(branches) == (f"more than {MAX_BRANCHES} branches of one `if`", 2 * MAX_BRANCHES + 3)
+    assert unreasonable(above + branches + below) == (
+        f"more than {MAX_BRANCHES} branches of one `if`",
+        2 * MAX_BRANCHES + 3 + ABOVE[above],
+    )
     blocks = "".join(" " * n + "if a:\n" for n in range(MAX_INDENTS + 1)) + " " * (MAX_INDENTS + 1) + "pass\n"
-    assert unreasonable(blocks) == (f"more than {MAX_INDENTS} blocks in each other", MAX_INDENTS + 1)
+    assert unreasonable(above + blocks + below) == (
+        f"more than {MAX_INDENTS} blocks in each other",
+        MAX_INDENTS + 1 + ABOVE[above],
+    )
+
+
+def test_branches_are_counted_for_each_if() -> None:
+    half = "elif b:\n    pass\n" * (MAX_BRANCHES * 3 // 4)
+    inner = "".join("    " + line for line in ("if a:\n    pass\n" + half).splitlines(keepends=True))
+    one = "if a:\n    pass\n" + half
+    for text in (one * 2, (one + "else:\n    pass\n") * 2, "if a:\n" + inner + half, one + "else:\n" + inner):
+        assert unreasonable(text) is None
+    rows = ("if a:\n" + inner + half + "elif b:\n" + inner + half).count("\n")
+    assert unreasonable("if a:\n" + inner + half + "elif b:\n" + inner + half) == (
+        f"more than {MAX_BRANCHES} branches of one `if`",
+        rows - 1 - 2 * (2 * half.count("elif") - MAX_BRANCHES),
+    )
 
 
 def test_too_long() -> None:
     assert unreasonable("x = 1\n" * (MAX_CHARACTERS // 6 + 1)) == ("more than 3,000,000 characters", 1)
+    assert unreasonable("#" * MAX_CHARACTERS) is None
 
 
 @pytest.mark.parametrize(
@@ -77,6 +135,14 @@ def test_too_long() -> None:
         'x = "it\'s \\" ' + "(" * 500 + '"\n',
         "def f(\n" + "    a=1,\n" * 1000 + "): pass\n",
         "x = (\n" + " " * 150 + "a)\n",
+        "f(a.b)\n" * 1000,
+        "a" + " \\\n + a" * (MAX_CHAIN - 100),
+        "(a\n" + "# b\n" * MANY + ")\n",
+        "if a:\n" + (" " * 150 + "b\n") * 150,
+        "f'" + "{a[0]}" * 300 + "'\n",
+        "f('" + "(" * 500 + "')\n",
+        "print('" + "(" * 500 + "')\n",
+        ")" * 500,
     ],
 )
 def test_long_is_not_deep(text: str) -> None:
