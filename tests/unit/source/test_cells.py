@@ -94,6 +94,30 @@ def test_everything_of_a_diagnostic_is_placed_in_its_cell() -> None:
     assert joined.row(e) == (6, 1)
 
 
+def test_a_diagnostic_needs_no_row_for_noqa_and_a_notebook_no_cells() -> None:
+    joined = cells("a", "b\nc")
+    row = joined.text.split("\n").index("c") + 1
+    found = Diagnostic("n.ipynb", "TDV001", "name", "message", place(row, 1, row, 2))
+    assert joined.placed(found) == Diagnostic(
+        "n.ipynb", "TDV001", "name", "message", place(2, 1, 2, 2), cell=4
+    )
+    assert cells().placed(found) == found
+
+
+def test_where_a_cell_starts() -> None:
+    joined = cells("a", "b\nc")
+    assert [joined.text.split("\n")[joined.first_row(index) - 1] for index in (2, 4)] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("a\nb", "\na\nb\n"), ("  a\n  b", "if True:\n  a\n  b\n"), ("%ls\n", "\npass\n\n")],
+)
+def test_a_cell_by_itself(text: str, expected: str) -> None:
+    joined = cells("if x:", text)
+    assert joined.alone(joined.cells[1]) == expected
+
+
 def test_cells_that_are_left_out_make_their_names_unknown() -> None:
     joined = cells("import torch\nx = 1", "y = (\ntorch", "z")
     code = joined.masked(joined.text, {4})

@@ -53,11 +53,20 @@ def test_strings_hold_no_comments(text: str) -> None:
 
 def test_reads_nested_quotes_of_newer_pythons() -> None:
     assert comments_of('f"{a["# no"]}"  # yes\n') == [(1, 17, "# yes")]
+    assert comments_of('f"{a:{b["# no"]}}"  # yes\n') == [(1, 21, "# yes")]
+    assert comments_of('f"{a:{b:{c["# no"]}}}"  # yes\n') == [(1, 25, "# yes")]
+    assert comments_of('f"{a:{{"# no"}.pop()}}"  # yes\n') == [(1, 26, "# yes")]
 
 
 @pytest.mark.parametrize(
     "text",
-    ['s = "open\nx  # yes\n', "s = f'{open\nx  # yes\n", "s = f'{a:open\nx  # yes\n", ")]} (\nx  # yes\n"],
+    [
+        's = "open\nx  # yes\n',
+        "s = f'{open\nx  # yes\n",
+        "s = f'{a:open\nx  # yes\n",
+        "s = f'''{a:open'''\nx  # yes\n",
+        ")]} (\nx  # yes\n",
+    ],
 )
 def test_goes_on_behind_a_broken_line(text: str) -> None:
     assert comments_of(text) == [(2, 4, "# yes")]
@@ -65,7 +74,7 @@ def test_goes_on_behind_a_broken_line(text: str) -> None:
 
 def test_joins_rows_of_strings_and_backslashes() -> None:
     found = find_comments('a = """\n\n"""  # one\nb = 1 + \\\n  2\nc = (\n  3)\n')
-    assert found.rows_with(2) == (1, 3)
+    assert [found.rows_with(row) for row in (1, 2, 3)] == [(1, 3)] * 3
     assert found.rows_with(5) == (4, 5)
     assert found.rows_with(6) == (6, 6)
 

@@ -35,6 +35,27 @@ from torchdev_lint.source.document import Document, SourceError, dominant_newlin
             id="Emacs with another encoding",
         ),
         pytest.param(
+            b"# coding: UTF_8_mac\n\xc3\xa9",
+            "# coding: UTF_8_mac\né",
+            "utf-8",
+            False,
+            id="Emacs, underscores",
+        ),
+        pytest.param(
+            b"# coding: iso_8859_1_unix\n\xe9",
+            "# coding: iso_8859_1_unix\né",
+            "iso-8859-1",
+            False,
+            id="Emacs with a longer name",
+        ),
+        pytest.param(
+            b"# coding: ISO-Latin-1-unix\n\xe9",
+            "# coding: ISO-Latin-1-unix\né",
+            "iso-8859-1",
+            False,
+            id="Emacs with a name of its own",
+        ),
+        pytest.param(
             b"x = 1\n# coding: latin-1\n",
             "x = 1\n# coding: latin-1\n",
             "utf-8",
@@ -71,7 +92,7 @@ def test_decodes_and_gives_the_same_bytes_back(data: bytes, text: str, encoding:
         (b"# coding: klingon\n", "unknown encoding 'klingon'"),
         (b"# coding: rot13\n", "unknown encoding 'rot13'"),
         (codecs.BOM_UTF8 + b"# coding: latin-1\n", "contradicts the UTF-8 byte order mark"),
-        (b"x = 1\0\n", "null bytes"),
+        (b"x = 1\0\n", "source contains null bytes"),
         ("x".encode("utf-16"), "not valid utf-8 at byte 0"),
     ],
 )
@@ -96,6 +117,21 @@ def test_dominant_newline(text: str, newline: str) -> None:
     assert dominant_newline(text) == newline
 
 
+def test_a_file_knows_its_path_and_line_ends() -> None:
+    document = Document.from_bytes(codecs.BOM_UTF8 + b"a\r\nb\r\n", "dir/a.py")
+    assert (document.path, document.newline) == ("dir/a.py", "\r\n")
+    assert document.describe_row(12) == "12"
+
+
+def test_another_text_is_in_the_same_file() -> None:
+    document = Document.from_bytes(codecs.BOM_UTF8 + b"# coding: utf-8\r\n", "a.py")
+    assert document.lines.count == 2
+    changed = document.with_text("x\n\n\n")
+    assert changed == Document("a.py", "x\n\n\n", "utf-8", True, "\r\n")
+    assert (changed.lines.count, document.lines.count) == (4, 2)
+    assert document.with_text(document.text) is document
+
+
 def test_rows_end_where_python_ends_them() -> None:
     document = Document("a.py", "a\x0cb\u2028c\nd\r\ne\rf\n")
     assert [document.lines.line(row) for row in range(1, document.lines.count + 1)] == [
@@ -107,6 +143,7 @@ def test_rows_end_where_python_ends_them() -> None:
     ]
     assert document.position(document.text.index("e")) == Position(3, 1)
     assert document.position(len(document.text)) == Position(5, 1)
+    assert [document.lines.line(row) for row in (0, 6)] == ["", ""]
 
 
 def test_columns_count_code_points() -> None:

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from notebook_files import code_cell, notebook, prose_cell
 
-from torchdev_lint.diagnostics import Position
+from torchdev_lint.diagnostics import Diagnostic, Position, Range
 from torchdev_lint.source.document import SourceError
 from torchdev_lint.source.notebook import Notebook, NotPythonError
+from torchdev_lint.source.reading import read_source
 
 
 def read(text: str | bytes) -> Notebook:
@@ -91,6 +92,50 @@ def test_a_byte_order_mark_stays() -> None:
     book = read(data)
     assert book.encode(book.text) == data
     assert book.encode(book.text.replace("z", "w")) == data.replace(b'"z"', b'"w"')
+    changed = book.with_text(book.text.replace("z", "w"))
+    assert changed.encode(changed.text) == data.replace(b'"z"', b'"w"')
+
+
+def test_another_text_is_in_the_same_file() -> None:
+    book = read(b"\xef\xbb\xbf" + PLAIN.encode())
+    for changed in (book.with_text(book.text.replace("z", "w")), book.with_cells({4: "w"})):
+        assert contents(changed) == [(2, "x = 1\ny = 2"), (3, ""), (4, "w")]
+        assert (changed.path, changed.bom) == ("n.ipynb", True)
+    assert book.with_text(book.text) is book
+
+
+def test_a_text_whose_cells_cannot_be_told_apart_is_refused() -> None:
+    book = read(PLAIN)
+    with pytest.raises(SourceError, match=r"^0 cells instead of 3$"):
+        book.with_text("x = 1\n")
+
+
+def test_half_a_character_is_not_written() -> None:
+    book = read(PLAIN.replace("# a", "é"))
+    with pytest.raises(SourceError, match=r"^a lone surrogate cannot be written$"):
+        book.encode(book.text.replace("z", "'\ud83d'"))
+
+
+def test_a_row_is_named_by_its_cell() -> None:
+    book = read(PLAIN)
+    rows = book.text.split("\n")
+    assert book.describe_row(rows.index("y = 2") + 1) == "cell 2:2"
+    found = Diagnostic(
+        "n.ipynb", "TDV001", "name", "message", Range(Position(rows.index("z") + 1, 1), Position(9, 1))
+    )
+    assert book.placed(found).cell == 4
+
+
+def test_of_a_cell_that_is_left_out_nothing_is_known() -> None:
+    book = read(PLAIN)
+    assert "z" in book.analysed(book.text).split("\n")
+    assert "y = 2" not in book.analysed(book.text, {2})
+
+
+def test_the_name_says_what_a_file_is() -> None:
+    book, plain = (read_source(PLAIN.encode(), path) for path in ("a/n.ipynb", "a/n.py"))
+    assert isinstance(book, Notebook)
+    assert (book.path, plain.path, plain.text) == ("a/n.ipynb", "a/n.py", PLAIN)
 
 
 @given(st.lists(st.text(alphabet="ab\n\r\té😀\\\"'#\x0c\u2028", max_size=12), max_size=4), st.randoms())
@@ -178,3 +223,13 @@ def test_where_a_cell_stands_in_the_file(listed: bool) -> None:
         found = book.in_file(2, Position(row, column))
         assert rows[found.row - 1][found.column - 1 :].startswith(wanted)
     assert book.in_file(1, Position(3, 3)) == Position(3, 3)
+    # What lies behind the cell is shown at its end.
+    end = book.in_file(2, Position(2, 8))
+    assert book.in_file(2, Position(3, 1)) == end
+    assert book.in_file(2, Position(2, 99)) == end
+
+
+def test_a_cell_without_lines_stands_where_its_list_is() -> None:
+    book = read(PLAIN)
+    found = book.in_file(3, Position(1, 1))
+    assert PLAIN.split("\n")[found.row - 1][found.column - 1 :].startswith("[]")

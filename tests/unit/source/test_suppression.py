@@ -3,7 +3,7 @@
 import pytest
 
 from torchdev_lint.diagnostics import Diagnostic, Position, Range
-from torchdev_lint.source.suppression import Suppressions
+from torchdev_lint.source.suppression import Suppressions, noqa_codes
 
 
 def diagnostic(row: int, code: str = "TDV001", noqa_row: int | None = None) -> Diagnostic:
@@ -116,10 +116,87 @@ def test_leaves_noqa_to_flake8_when_asked() -> None:
     [
         ("# torchdev: ignore", "needs codes"),
         ("# torchdev: ignore[]", "needs codes"),
-        ("# torchdev: skip", "expected"),
+        ("# torchdev: file-ignore", "`# torchdev: file-ignore` needs codes, as in `file-ignore[TDV001]`"),
+        ("# torchdev: skip", "expected `ignore[CODE]` or `file-ignore[CODE]` after `# torchdev:`"),
     ],
 )
 def test_reports_comments_that_say_nothing(comment: str, message: str) -> None:
     ((row, problem),) = Suppressions.of(f"\nf(x)  {comment}\n").problems
     assert row == 2
     assert message in problem
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x = 1",
+        "# about something\nf(x)  # noqa",
+        "f(x)  # see '# torchdev: skip'",
+        "f(x)\n# torchdev: ignore[TDV001]",
+        "f(x)\n# torchdev: ignore[TDV001]\n\n# the end\n",
+    ],
+)
+def test_what_is_not_meant_for_us_is_no_problem(text: str) -> None:
+    assert Suppressions.of(text).problems == ()
+
+
+def test_a_comment_behind_the_last_line_is_for_nothing() -> None:
+    assert Suppressions.of("f(x)\n# torchdev: ignore[TDV001]\n").directives == ()
+
+
+COMMENTS = {
+    "# noqa": ((2, 2), None, "# noqa", ""),
+    "# noqa: E501, TDV001": ((2, 2), ("E501", "TDV001"), "# noqa: E501, TDV001", "E501, TDV001"),
+    "# why # NoQA:tdv # how": ((2, 2), ("tdv",), "# NoQA:tdv ", "tdv "),
+    "# torchdev: ignore[XLA1, TDV0 ] why": (
+        (2, 2),
+        ("XLA1", "TDV0"),
+        "# torchdev: ignore[XLA1, TDV0 ]",
+        "XLA1, TDV0 ",
+    ),
+    "# why # torchdev:Ignore [TDV001]": ((2, 2), ("TDV001",), "# torchdev:Ignore [TDV001]", "TDV001"),
+    "# torchdev: FILE-IGNORE[TDV001]": ((0, 0), ("TDV001",), "# torchdev: FILE-IGNORE[TDV001]", "TDV001"),
+}
+OF_A_FILE = {
+    "# flake8: noqa": (None, "# flake8: noqa", ""),
+    "# flake8: noqa: E501,TDV # why": (("E501", "TDV"), "# flake8: noqa: E501,TDV ", "E501,TDV "),
+    "# torchdev: file-ignore[TDV001] why": (("TDV001",), "# torchdev: file-ignore[TDV001]", "TDV001"),
+}
+WRITTEN = [(f"f(x)\nf(y)  {text}\nf(z)\n", *wanted) for text, wanted in COMMENTS.items()] + [
+    (f"f(x)\n{text}\nf(z)\n", (0, 0), *wanted) for text, wanted in OF_A_FILE.items()
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "rows", "codes", "span", "listed"), WRITTEN, ids=[text.split("\n")[1] for text, *_ in WRITTEN]
+)
+def test_where_a_comment_says_what(
+    text: str, rows: tuple[int, int], codes: tuple[str, ...] | None, span: str, listed: str
+) -> None:
+    # Unused codes are taken out at these places.
+    (directive,) = Suppressions.of(text).directives
+    comment = directive.comment
+    assert text.split("\n")[1][comment.start.column - 1 :] == comment.text
+    assert comment.start.row == 2
+    assert (directive.first, directive.last, directive.codes) == (*rows, codes)
+    assert comment.text[slice(*directive.span)] == span
+    assert comment.text[slice(*directive.listed)] == listed
+
+
+@pytest.mark.parametrize(
+    ("comment", "before"),
+    [
+        ("# noqa", None),
+        ("# about it", None),
+        ("# noqa: because", None),
+        ("# flake8: noqa: TDV001", None),
+        ("# noqa: E501", "# noqa: E501"),
+        ("# noqa:E501,TDV001 , a reason", "# noqa:E501,TDV001"),
+        ("# why # noqa: E501\t# how", "# why # noqa: E501"),
+        ("# noqa: EXT, E501", None),
+        ("# noqa: E501X", None),
+    ],
+)
+def test_where_another_code_is_added(comment: str, before: str | None) -> None:
+    end = noqa_codes(comment)
+    assert (None if end is None else comment[:end]) == before
