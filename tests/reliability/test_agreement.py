@@ -58,7 +58,7 @@ def test_every_format_tells_of_the_same(project: Path, capsys: pytest.CaptureFix
         told(capsys, "--output-format=concise"),
         r"(?P<path>[^:]+):(?P<row>\d+):(?P<column>\d+): (?P<code>TDV\d+)",
     )
-    assert sum(plain.values()) > len(PROGRAMS)
+    assert sum(plain.values()) > len(PROGRAMS) // 2  # of fewer there would be little to agree on
 
     def of_dicts(found: list[dict[str, object]]) -> Counter[Place]:
         places = []

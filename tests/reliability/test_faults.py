@@ -337,8 +337,8 @@ def replace(*arguments, **options):
         return real(*arguments, **options)
     finally:
         {step} = usual
-from torchdev_lint.engine import run
-run.replace_content = replace
+from torchdev_lint.engine import checking
+checking.replace_content = replace
 """
     result = lint(tmp_path, "--fix", ".", fault=failing)
     if step in ("os.unlink", "os.listxattr", "os.chown"):

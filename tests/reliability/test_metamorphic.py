@@ -21,11 +21,16 @@ from torchdev_lint.engine.sources import DiskSources
 PROGRAMS = sorted((Path(__file__).parents[1] / "programs").glob("*.py"))
 SAMPLE = PROGRAMS[::6]
 DIFFERENT_WHEN_SPLIT: dict[str, str] = {
+    "ema_copied_before_move_bad": "which of two models was moved is not known in the file of the class that keeps one (TDV004)",
     "fno_normalizer_decode_bad": "what is at fault is kept by an object of the other file: the call has no place for it (TDV004)",
     "maf_made_masks_bad": "the file of a class does not know that the masks which another file gives it are tensors (TDV006)",
     "style_normalization_bad": "that the module is moved is not known in the file of its class, where the finding would stand (TDV006)",
 }
 """Programs whose findings change when their classes and functions move to a module of their own, and why."""
+REFUSED_WHEN_RENAMED = {
+    "moving_decorator_bad": "LibCST 1.9 overlooks the parentheses in `{k: (a if b else c)for k in d}`, which Python accepts",
+}
+"""Programs that are not read with the spaces which `untokenize` puts, and why."""
 
 each_program = pytest.mark.parametrize("path", SAMPLE, ids=lambda path: path.stem)
 
@@ -77,6 +82,9 @@ def test_renaming_variables(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     changed = renamed(text)
     ast.parse(changed)
+    if path.stem in REFUSED_WHEN_RENAMED:
+        assert places(found(changed)) == [("TDV999", 1)], f"take {path.stem} out of REFUSED_WHEN_RENAMED"
+        pytest.xfail(REFUSED_WHEN_RENAMED[path.stem])
     assert places(found(changed)) == places(found(text))
 
 

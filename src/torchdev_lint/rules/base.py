@@ -98,7 +98,12 @@ class Rule:
         if text is None:  # `python -OO` leaves docstrings out
             import ast
 
-            text = ast.get_docstring(ast.parse(inspect.getsource(module)), clean=False) or ""
+            # `ast.parse` leaves them out there, too, since Python 3.14
+            keeping = ast.PyCF_ONLY_AST
+            tree = compile(
+                inspect.getsource(module), "<rule>", "exec", keeping, dont_inherit=True, optimize=0
+            )
+            text = ast.get_docstring(tree, clean=False) or ""
         return inspect.cleandoc(text)
 
     @classmethod
