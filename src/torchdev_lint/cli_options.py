@@ -343,7 +343,7 @@ def parser() -> argparse.ArgumentParser:
         "--file-timeout",
         metavar="SECONDS",
         type=_seconds,
-        help=f"give up a file after so long (default: {FILE_TIMEOUT:g})",
+        help=f"give up a file after so long on a processor, or ten times that by the clock (default: {FILE_TIMEOUT:g})",
     )
     work.add_argument(
         "--file-memory",

@@ -22,7 +22,9 @@ def check_source(text, path, config, *more):
         os.kill(os.getpid(), signal.SIGSEGV)
     if "ENDLESS" in text:
         os.write(2, b"waiting\\n")  # In one piece, with two processes writing.
-        time.sleep(600)
+        while True: pass
+    if "WAITING" in text:
+        time.sleep(float(os.environ["WAIT"]))
     if "HUNGRY" in text:
         bytearray(2**30)
     return real(text, path, config, *more)
@@ -113,6 +115,20 @@ def test_a_time_limit_holds_for_a_single_file(project: Path) -> None:
     (project / "slow.py").write_text("import torch\n# ENDLESS\n")
     result = lint("slow.py", "--file-timeout=0.5", cwd=project)
     assert "slow.py:1:1: TDV999 Not checked: it took more than 0.5 seconds" in result.stdout
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells how long another process has run")
+@pytest.mark.parametrize("flags", [("--jobs=1",), ("--jobs=1", "--file-timeout=1")])
+def test_a_file_that_has_to_wait_has_more_time(
+    project: Path, monkeypatch: pytest.MonkeyPatch, flags: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("SHORT", "1")
+    (project / "bad.py").write_text(f"{BAD}# WAITING\n")
+    monkeypatch.setenv("WAIT", "2")
+    assert "TDV005" in lint(".", *flags, cwd=project).stdout
+    monkeypatch.setenv("WAIT", "20")
+    result = lint(".", "--no-cache", *flags, cwd=project)
+    assert "bad.py:1:1: TDV999 Not checked: it took more than 1 seconds" in result.stdout
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no alarm")

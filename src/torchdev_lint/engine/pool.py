@@ -11,7 +11,14 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from torchdev_lint.engine.limits import FILE_MEMORY, FILE_TIMEOUT, limit_memory, out_of_time
+from torchdev_lint.engine.limits import (
+    FILE_MEMORY,
+    FILE_TIMEOUT,
+    PATIENCE,
+    limit_memory,
+    out_of_time,
+    processor_time,
+)
 from torchdev_lint.engine.workers import Lost, collect_rarely, start_method
 
 if TYPE_CHECKING:
@@ -62,6 +69,10 @@ class _Worker:
     deadline: float
     index: int | None = None
     """The job that it works on; None until it says that it has started."""
+    given: float = 0.0
+    """When it was given the job."""
+    ran: float | None = None
+    """How long it had run then, if that can be told."""
 
 
 @dataclass(slots=True)
@@ -92,8 +103,19 @@ class _Pool(Generic[J, R]):
                 if worker.connection in ready:
                     yield from self._received(worker)
                 elif worker.deadline <= now:
-                    worker.process.kill()
-                    yield from self._lost(worker, out_of_time(self.timeout))
+                    worker.deadline = now + self._time_left(worker, now)
+                    if worker.deadline <= now:
+                        worker.process.kill()
+                        yield from self._lost(worker, out_of_time(self.timeout))
+
+    def _time_left(self, worker: _Worker, now: float) -> float:
+        """Seconds that a worker may go on, whose time has come by the clock; 0 for none."""
+        if worker.index is None or worker.ran is None:
+            return 0.0
+        ran = processor_time(worker.process.pid or 0)
+        if ran is None:
+            return 0.0
+        return max(0.0, min(self.timeout - (ran - worker.ran), worker.given + PATIENCE * self.timeout - now))
 
     def _left(self) -> Iterator[tuple[int, R | Lost]]:
         """The answers to what nobody has taken, given here: the system has no process left for us."""
@@ -148,7 +170,8 @@ class _Pool(Generic[J, R]):
             return
         worker.index, job = self.jobs[self.next]
         self.next += 1
-        worker.deadline = monotonic() + self.timeout
+        worker.given, worker.ran = monotonic(), processor_time(worker.process.pid or 0)
+        worker.deadline = worker.given + self.timeout
         with suppress(OSError):  # It died: seen when its answer is waited for.
             worker.connection.send((job,))
 
