@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from torchdev_lint.source.prefixes import common_length
@@ -108,13 +109,10 @@ def escapes_non_ascii(text: str) -> bool:
 
 
 def raw_offset(raw: str, start: int, count: int) -> int:
-    """The offset in `raw` of the code point number `count` of the string whose quote is at `start`."""
+    """The offset in `raw` of the code point number `count` of the string whose quote is at `start`; it has so many."""
     position = start + 1
-    for _ in range(count):
-        match = _PIECE.match(raw, position)
-        if match is None or raw[position] == '"':
-            break
-        position = match.end()
+    for piece in islice(_PIECE.finditer(raw, position), count):
+        position = piece.end()
     return position
 
 

@@ -146,6 +146,29 @@ def test_keeps_the_owner(file: Path) -> None:
     assert (file.stat().st_uid, file.stat().st_gid) == (12345, 23456)
 
 
+@pytest.mark.parametrize("missing", ["chown", "listxattr"])
+def test_systems_without_owners_or_attributes(
+    file: Path, monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
+    monkeypatch.delattr(os, missing, raising=False)
+    file.chmod(0o640)
+    replace_content(str(file), b"new", b"old\r\n")
+    assert file.read_bytes() == b"new"
+    assert file.stat().st_mode & 0o7777 == 0o640
+
+
+def test_a_link_to_another_drive_leads_outside(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(paths: object) -> str:
+        raise ValueError("Paths don't have the same drive")
+
+    link = file.parent / "link.py"
+    link.symlink_to("a.py")
+    monkeypatch.setattr(os.path, "commonpath", fail)
+    with pytest.raises(WriteError, match=r"^not written: a link to a file outside of the project"):
+        replace_content(str(link), b"new", b"old\r\n", within=str(file.parent))
+    assert file.read_bytes() == b"old\r\n"
+
+
 @pytest.mark.parametrize("step", ["chown", "listxattr"])
 def test_what_cannot_be_kept_does_not_matter(file: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     monkeypatch.setattr(

@@ -105,6 +105,36 @@ def test_links_make_neither_loops_nor_duplicates(tree: Callable[..., None]) -> N
     assert visited("pkg/alias.py") == ["pkg/alias.py"]
 
 
+def test_a_link_to_itself_is_no_file(tree: Callable[..., None]) -> None:
+    tree("a.py")
+    Path("b.py").symlink_to("b.py")
+    assert visited() == ["a.py"]
+
+
+def test_of_several_links_to_one_file_the_first_counts(tree: Callable[..., None]) -> None:
+    tree("outside/real.py", "pkg/z.py")
+    for name in ("b.py", "a.py", "c.py"):
+        Path("pkg", name).symlink_to("../outside/real.py")
+    assert visited("pkg") == ["pkg/a.py", "pkg/z.py"]
+
+
+def test_other_names_may_be_included(tree: Callable[..., None]) -> None:
+    tree("a.py", "tool.pyx", "sub/b.pyx", "sub/c.py", "gen/d.pyx")
+    assert visited(by=rules(include=("*.pyx",))) == ["gen/d.pyx", "sub/b.pyx", "tool.pyx"]
+    assert visited(by=rules(include=("sub/*.py", "*.pyx"), exclude=("gen",))) == [
+        "sub/b.pyx",
+        "sub/c.py",
+        "tool.pyx",
+    ]
+
+
+def test_an_empty_gitignore_leaves_the_one_above_in_force(tree: Callable[..., None]) -> None:
+    tree(".git/config", ".gitignore", "sub/.gitignore", "sub/a.py", "sub/b.py")
+    Path(".gitignore").write_text("a.py\n")
+    Path("sub/.gitignore").write_text("\n  \n")
+    assert visited() == ["sub/b.py"]
+
+
 def test_a_missing_path_is_an_error_that_names_it(tree: Callable[..., None]) -> None:
     tree("a.py")
     with pytest.raises(DiscoveryError, match=r"^nothing\.py: no such file or directory$"):

@@ -70,6 +70,13 @@ def test_a_directory_without_init_is_a_namespace() -> None:
     assert submodule(found[0], "part", FLAT) == Location("/p/space/part.py")
 
 
+def test_the_directory_itself_needs_no_init() -> None:
+    found = resolve("/p/space/part.py", 1, "", search_path("/p/space/part.py", FLAT), FLAT)
+    assert found == (Location(None, "/p/space"), "/p/space")
+    assert submodule(found[0], "part", FLAT) == Location("/p/space/part.py")
+    assert submodule(Location("/p/train.py"), "part", FLAT) is None
+
+
 @pytest.mark.parametrize("name", ["torch", "numpy", "logging", "types"])
 def test_what_every_program_means_by_its_name_is_not_looked_for(name: str) -> None:
     exists = tree("/p/setup.py", "/p/a.py", f"/p/{name}.py")

@@ -46,6 +46,7 @@ MASKED = {
     "d['k'] = %env HOME": "d['k'] = get_ipython()",
     "t = %timeit -o f(x)": "t = get_ipython()",
     "y = %time f(x)": "y =       f(x)",
+    "y = %time": "y = get_ipython()",
     "%time model.to(device)": "pass; model.to(device)",
     "%timeit -n 10 -r 3 f(x)": "pass;".ljust(19) + "f(x)",
     "%timeit -n10 f(x)": "pass;".ljust(13) + "f(x)",

@@ -110,6 +110,13 @@ def test_a_text_whose_cells_cannot_be_told_apart_is_refused() -> None:
         book.with_text("x = 1\n")
 
 
+def test_cells_that_would_read_back_otherwise_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    book = read(PLAIN)
+    monkeypatch.setattr(Notebook, "_rewritten", lambda self, contents: self.raw.replace('"z"', '"v"'))
+    with pytest.raises(SourceError, match=r"^the cells would not read back as they were written$"):
+        book.with_text(book.text.replace("z", "w"))
+
+
 def test_half_a_character_is_not_written() -> None:
     book = read(PLAIN.replace("# a", "é"))
     with pytest.raises(SourceError, match=r"^a lone surrogate cannot be written$"):

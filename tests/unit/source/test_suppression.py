@@ -114,8 +114,8 @@ def test_leaves_noqa_to_flake8_when_asked() -> None:
 @pytest.mark.parametrize(
     ("comment", "message"),
     [
-        ("# torchdev: ignore", "needs codes"),
-        ("# torchdev: ignore[]", "needs codes"),
+        ("# torchdev: ignore", "`# torchdev: ignore` needs codes, as in `ignore[TDV001]`"),
+        ("# torchdev: ignore[]", "`# torchdev: ignore` needs codes, as in `ignore[TDV001]`"),
         ("# torchdev: file-ignore", "`# torchdev: file-ignore` needs codes, as in `file-ignore[TDV001]`"),
         ("# torchdev: skip", "expected `ignore[CODE]` or `file-ignore[CODE]` after `# torchdev:`"),
     ],
@@ -123,7 +123,7 @@ def test_leaves_noqa_to_flake8_when_asked() -> None:
 def test_reports_comments_that_say_nothing(comment: str, message: str) -> None:
     ((row, problem),) = Suppressions.of(f"\nf(x)  {comment}\n").problems
     assert row == 2
-    assert message in problem
+    assert problem == message
 
 
 @pytest.mark.parametrize(
