@@ -30,6 +30,14 @@ def test_what_was_joined_is_taken_apart(texts: tuple[str, ...]) -> None:
     assert joined.masked(joined.text).count("\n") == joined.text.count("\n")
 
 
+def test_the_line_between_cells_is_a_comment() -> None:
+    joined = cells("x = '# %% cell'", "y = '# %% cell++'")
+    assert [ast.unparse(node) for node in ast.parse(joined.text).body] == [
+        "x = '# %% cell'",
+        "y = '# %% cell++'",
+    ]
+
+
 def test_an_edited_text_is_taken_apart() -> None:
     joined = cells("a", "b\nc", "d")
     assert joined.split(joined.text.replace("b\n", "x\ny\n")) == ("a", "x\ny\nc", "d")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from torchdev_lint.source.comments import find_comments
+from torchdev_lint.source.comments import find_comments, logical_line_end
 
 STDLIB = sorted(Path(sysconfig.get_path("stdlib")).glob("*.py"))[::4]
 
@@ -51,6 +51,36 @@ def test_strings_hold_no_comments(text: str) -> None:
     assert comments_of(text + "#yes")[-1][2] == "#yes"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"{"',
+        "b'{'",
+        "f'{a[\"# no\"]}'",
+        "f\"{a['# no']}\"",
+        "f\"{a[Rb'# no'], a[rB'# no']}\"",
+        "f\"{f'{a['# no']}'}\"",
+        "f\"{F'{a['# no']}'}\"",
+        "f\"{t'{a['# no']}'}\"",
+        "f\"{T'{a['# no']}'}\"",
+        "f\"{'{'}\"",
+        't"{a["# no"]}"',
+        'f"{(lambda: "# no")()}"',
+        'f"{(f(a), lambda: "# no")[1]}"',
+        'f"{a[1:"# no"]}"',
+        'f"{ {1:"# no"}[1]}"',
+        'f"""{(a)}"""',
+        'f"""{a[0]}"""',
+        'f"""{ {a} }"""',
+        'f"{(a}"',
+        'd = {}; f"{a[\n"# no"]}"',
+    ],
+)
+@pytest.mark.parametrize("after", ["", "d = {}\n"])
+def test_ends_fields_where_they_end(text: str, after: str) -> None:
+    assert [one for *_, one in comments_of(f"{text}  # yes\n{after}")] == ["# yes"]
+
+
 def test_reads_nested_quotes_of_newer_pythons() -> None:
     assert comments_of('f"{a["# no"]}"  # yes\n') == [(1, 17, "# yes")]
     assert comments_of('f"{a:{b["# no"]}}"  # yes\n') == [(1, 21, "# yes")]
@@ -77,6 +107,43 @@ def test_joins_rows_of_strings_and_backslashes() -> None:
     assert [found.rows_with(row) for row in (1, 2, 3)] == [(1, 3)] * 3
     assert found.rows_with(5) == (4, 5)
     assert found.rows_with(6) == (6, 6)
+
+
+def test_joins_what_begins_where_something_ends() -> None:
+    found = find_comments('x = "a"\ny = """\n""" + """\n""" \\\n + "b"\nz\n')
+    assert found.joined == ((2, 5),)
+
+
+@pytest.mark.parametrize(
+    ("text", "ends"),
+    [
+        ("\n# a\nx\n", (3,)),
+        ("X\n\n  Y", (1, 3)),
+        ("f((a)\n, b)\ng\n", (2, 3)),
+        ("f(\n", (2,)),
+        ("'''\n'''\n", (2,)),
+        ("a \\\n b\n\n", (2,)),
+    ],
+)
+def test_where_logical_lines_end(text: str, ends: tuple[int, ...]) -> None:
+    assert find_comments(text).logical_ends == ends
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "x\n",
+        "f((a)\n, b)\n",
+        "'''\n''' + (\n)\n",
+        'f"{a["b"]}{(\n"c")}"\n',
+        "t'{a['(']}'\n",
+        "'{' \\\n 'a'\n",
+        "x",
+    ],
+)
+def test_the_end_of_one_logical_line(line: str) -> None:
+    text = "a = 1\n" + line + ("y\n" if line.endswith("\n") else "")
+    assert logical_line_end(text, 6) == 6 + len(line)
 
 
 def test_knows_the_next_logical_line() -> None:

@@ -66,6 +66,11 @@ LIMITS: dict[str, tuple[Callable[[int], str], int, str]] = {
         MAX_BRACKETS,
         BRACKETS,
     ),
+    "half of them closed, in an f-string": (
+        lambda n: 'f"' + "(()" * (n - 1) + "(" + '"',
+        MAX_BRACKETS,
+        BRACKETS,
+    ),
     "signs": (lambda n: "-" * n + "a", MAX_CHAIN, CHAIN),
     "words": (lambda n: "not " * n + "a", MAX_CHAIN, CHAIN),
     "subscripts": (lambda n: "a" + "[0]" * n, MAX_CHAIN, CHAIN),

@@ -195,6 +195,7 @@ def test_where_a_comment_says_what(
         ("# why # noqa: E501\t# how", "# why # noqa: E501"),
         ("# noqa: EXT, E501", None),
         ("# noqa: E501X", None),
+        ("# noqa: E501 # flake8: noqa", None),
     ],
 )
 def test_where_another_code_is_added(comment: str, before: str | None) -> None:
