@@ -39,18 +39,17 @@ def is_marked_function(function: Function) -> bool:
 
 def insists(node: cst.FunctionDef | cst.Lambda) -> bool:
     """Whether a function raises by itself where there is no accelerator: its default device is what it says that it needs."""
-    if isinstance(node, cst.Lambda):
-        return False
-    return any(
-        (isinstance(part, cst.Assert) and _asks_for_one(part.test))
-        or (
-            isinstance(part, cst.If)
-            and isinstance(part.test, cst.UnaryOperation)
-            and isinstance(part.test.operator, cst.Not)
-            and _asks_for_one(part.test)
-            and any(isinstance(line, cst.Raise) for line in walk(part.body))
-        )
-        for part in walk(node.body)
+    return not isinstance(node, cst.Lambda) and any(map(_is_demand, walk(node.body)))
+
+
+def _is_demand(part: cst.CSTNode) -> bool:
+    """`assert torch.cuda.is_available()`, or `if not torch.cuda.is_available(): raise ...`."""
+    return (isinstance(part, cst.Assert) and _asks_for_one(part.test)) or (
+        isinstance(part, cst.If)
+        and isinstance(part.test, cst.UnaryOperation)
+        and isinstance(part.test.operator, cst.Not)
+        and _asks_for_one(part.test)
+        and any(isinstance(line, cst.Raise) for line in walk(part.body))
     )
 
 
@@ -71,8 +70,8 @@ def _asks_for_guard(node: cst.FunctionDef) -> bool:
 
 
 def _needs_accelerator(analysis: Analysis) -> bool:
-    """Whether a machine without an accelerator is not meant to run the file: it imports, unconditionally, what only runs on one, it
-    is a benchmark that waits for one, or all its tests ask for one."""
+    """Whether a machine without an accelerator is not meant to run the file: it imports, unconditionally, what only runs on one, or
+    demands one when it is imported, it is a benchmark that waits for one, or all its tests ask for one."""
     known = analysis.notes.get("needs accelerator")
     if known is None:
         measures = _BENCHMARK.search(analysis.source.path) is not None
@@ -85,18 +84,16 @@ def _needs_accelerator(analysis: Analysis) -> bool:
             (measures and analysis.says(_WAITS))
             or (bool(tests) and all(map(_asks_for_guard, tests)))
             or any(
-                ACCELERATOR_ONLY.match(name)
+                _is_demand(statement) or any(map(ACCELERATOR_ONLY.match, _modules_imported(statement)))
                 for line in analysis.module.body
-                if isinstance(line, cst.SimpleStatementLine)
-                for statement in line.body
-                for name in _modules_imported(statement)
+                for statement in (line.body if isinstance(line, cst.SimpleStatementLine) else [line])
             )
         )
         analysis.notes["needs accelerator"] = known
     return bool(known)
 
 
-def _modules_imported(statement: cst.BaseSmallStatement) -> Iterator[str]:
+def _modules_imported(statement: cst.BaseSmallStatement | cst.BaseCompoundStatement) -> Iterator[str]:
     match statement:
         case cst.Import(names=names):
             yield from (alias.evaluated_name for alias in names)

@@ -18,6 +18,48 @@ from torch import nn
 """
 
 PAIRS: dict[str, tuple[str, str]] = {
+    "a file that demands a GPU when it is imported": (
+        """
+        assert torch.cuda.is_available(), "needs a GPU"
+        class Trainer:
+            def __init__(self, net):
+                self.net = net.cuda()
+            def resume(self, path):
+                state = torch.load(path)
+                self.net.load_state_dict(state["model"])
+        """,
+        """
+        assert torch.__version__ > "2", "needs a new torch"
+        class Trainer:
+            def __init__(self, net):
+                self.net = net.cuda()
+            def resume(self, path):
+                state = torch.load(path)
+                self.net.load_state_dict(state["model"])
+        """,
+    ),
+    "a file that raises when it is imported without a GPU": (
+        """
+        if not torch.cuda.is_available():
+            raise SystemExit("needs a GPU")
+        class Trainer:
+            def __init__(self, net):
+                self.net = net.cuda()
+            def resume(self, path):
+                state = torch.load(path)
+                self.net.load_state_dict(state["model"])
+        """,
+        """
+        if not torch.cuda.is_available():
+            print("it will be slow")
+        class Trainer:
+            def __init__(self, net):
+                self.net = net.cuda()
+            def resume(self, path):
+                state = torch.load(path)
+                self.net.load_state_dict(state["model"])
+        """,
+    ),
     "a module takes the output of its own part to where both are": (
         """
         class Encoder(nn.Module):
