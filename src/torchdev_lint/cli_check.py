@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING
 
 from torchdev_lint.cli_options import STDIN, Options, cache_directory
 from torchdev_lint.cli_output import Others, applicable, coloured, prepare_output, print_findings
@@ -15,13 +14,10 @@ from torchdev_lint.config import REVEALED, SYNTAX_ERROR, Config, ConfigError
 from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.engine.caches import Caches
 from torchdev_lint.engine.results import NO_FIXES, Choice, Choices
-from torchdev_lint.engine.run import RunResult, run
+from torchdev_lint.engine.run import Progress, RunResult, run
 from torchdev_lint.engine.workers import Workers, collect_rarely
 from torchdev_lint.report import summary
 from torchdev_lint.source.discovery import discover
-
-if TYPE_CHECKING:
-    from torchdev_lint.engine.run import Progress
 
 CLEAN, FINDINGS, FAILURE = 0, 1, 2
 

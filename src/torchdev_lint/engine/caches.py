@@ -10,7 +10,7 @@ from torchdev_lint.config import Config
 from torchdev_lint.engine.cache import Cache
 from torchdev_lint.engine.cache_directory import DIRECTORY
 from torchdev_lint.engine.cache_key import cache_key
-from torchdev_lint.engine.results import Bare, Choice, FileResult
+from torchdev_lint.engine.results import Bare, Choice, FileResult, chosen
 from torchdev_lint.files import read_bytes
 
 if TYPE_CHECKING:
@@ -75,8 +75,6 @@ class Caches:
             if only is not None or not isinstance(source, Notebook):
                 return None
             return replace(result, text=source.text, before=source.text, notebooks=(source, source))
-        from torchdev_lint.engine.results import chosen
-
         return result if only is None else chosen(replace(result, text=source.text, before=source.text), only)
 
     def bare(self, path: str, config: Config) -> list[Bare] | None:

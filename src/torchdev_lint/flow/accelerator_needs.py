@@ -10,7 +10,7 @@ import libcst as cst
 from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.operands import dotted
-from torchdev_lint.flow.trees import walk
+from torchdev_lint.flow.trees import all_parameters, walk
 from torchdev_lint.flow.values import Api, Function
 from torchdev_lint.torch_api.libraries import ACCELERATOR_ONLY
 
@@ -64,8 +64,7 @@ def _asks_for_one(test: cst.BaseExpression) -> bool:
 
 def _asks_for_guard(node: cst.FunctionDef) -> bool:
     return node.name.value.startswith("test") and any(
-        _GUARD_FIXTURE.match(parameter.name.value)
-        for parameter in (*node.params.posonly_params, *node.params.params, *node.params.kwonly_params)
+        _GUARD_FIXTURE.match(parameter.name.value) for parameter in all_parameters(node.params)
     )
 
 

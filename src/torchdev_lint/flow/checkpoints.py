@@ -21,7 +21,7 @@ from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import Accelerator
 from torchdev_lint.flow.placement_events import CheckpointLoad
 from torchdev_lint.flow.saved_files import SAVING, saved_from_host
-from torchdev_lint.flow.trees import parents, walk
+from torchdev_lint.flow.trees import all_parameters, parents, walk
 from torchdev_lint.flow.values import NONE, Literal, Object, Value
 from torchdev_lint.torch_api import checkpoints as api
 from torchdev_lint.torch_api.modules import MODULE_EVIDENCE
@@ -227,7 +227,7 @@ def _is_published_by_default(frame: Frame, path: cst.BaseExpression) -> bool:
 def _is_address_by_default(frame: Frame, name: str) -> bool:
     assert frame.function is not None
     parameters = frame.function.node.params
-    for parameter in (*parameters.posonly_params, *parameters.params, *parameters.kwonly_params):
+    for parameter in all_parameters(parameters):
         if parameter.name.value != name or parameter.default is None:
             continue
         value: object = None

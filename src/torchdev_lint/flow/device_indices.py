@@ -14,7 +14,7 @@ import libcst as cst
 from torchdev_lint.flow.events import DeviceMisuse
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.operands import dotted
-from torchdev_lint.flow.trees import standing_alone, walk
+from torchdev_lint.flow.trees import all_parameters, standing_alone, walk
 from torchdev_lint.flow.values import DeviceValue, Object
 
 _INTEGER_ANNOTATION = re.compile(r"\bint\b")
@@ -123,7 +123,7 @@ def _by_parameter(frame: Frame, value: Object) -> str | None:
     if owner is None or owner.function is None or not isinstance(owner.function.node, cst.FunctionDef):
         return None
     parameters = owner.function.node.params
-    for parameter in (*parameters.posonly_params, *parameters.params, *parameters.kwonly_params):
+    for parameter in all_parameters(parameters):
         if parameter.name.value == value.key[2]:
             return _declared(frame, parameter)
     return None

@@ -15,7 +15,7 @@ from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import dataclass
 from torchdev_lint.flow.lattice import Cpu, Symbol, leaves
 from torchdev_lint.flow.operands import dotted
-from torchdev_lint.flow.trees import walk
+from torchdev_lint.flow.trees import all_parameters, walk
 from torchdev_lint.flow.values import (
     DeviceType,
     DeviceValue,
@@ -53,7 +53,7 @@ def _is_annotated(frame: Frame, value: Object) -> bool:
     if owner is None or owner.function is None or not isinstance(owner.function.node, cst.FunctionDef):
         return False
     parameters = owner.function.node.params
-    for parameter in (*parameters.posonly_params, *parameters.params, *parameters.kwonly_params):
+    for parameter in all_parameters(parameters):
         if parameter.name.value == value.key[2] and parameter.annotation is not None:
             if isinstance(parameter.default, (cst.SimpleString, cst.Integer)):
                 return False

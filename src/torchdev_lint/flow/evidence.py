@@ -16,7 +16,7 @@ import libcst as cst
 from torchdev_lint.flow.conditions import Key
 from torchdev_lint.flow.docstrings import tensors_told
 from torchdev_lint.flow.frame import BUILTINS, Frame
-from torchdev_lint.flow.trees import walk
+from torchdev_lint.flow.trees import all_parameters, walk
 from torchdev_lint.flow.values import Api, Class, Function
 from torchdev_lint.torch_api import factories, functions, modules, operators
 from torchdev_lint.torch_api.tensor_surface import TENSOR_NAMES
@@ -133,7 +133,7 @@ def tensor_parameters(frame: Frame, function: Function) -> dict[str, Evidence]:
     )
     candidates: dict[str, tuple[bool, bool]] = {}
     found: dict[str, Evidence] = {}
-    parameters = (*node.params.posonly_params, *node.params.params, *node.params.kwonly_params)
+    parameters = all_parameters(node.params)
     for index, parameter in enumerate(parameters):
         name = parameter.name.value
         if (
@@ -179,7 +179,7 @@ def is_number_parameter(frame: Frame, key: Key) -> bool:
     if current is None or current.function is None:
         return False
     parameters = current.function.node.params
-    for parameter in (*parameters.posonly_params, *parameters.params, *parameters.kwonly_params):
+    for parameter in all_parameters(parameters):
         if parameter.name.value == key[2]:
             if isinstance(parameter.default, (cst.Integer, cst.Float, cst.UnaryOperation)):
                 return True

@@ -18,7 +18,7 @@ from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import Cpu
 from torchdev_lint.flow.placement_events import DeviceNotForwarded
-from torchdev_lint.flow.trees import walk
+from torchdev_lint.flow.trees import all_parameters, walk
 from torchdev_lint.flow.values import Function
 
 DEVICE_PARAMETERS = ("device", "torch_device", "dev")
@@ -118,10 +118,7 @@ def _is_returned(node: cst.FunctionDef, call: cst.CSTNode) -> bool:
 def parameters(node: cst.FunctionDef) -> dict[str, cst.Param]:
     """The named parameters of a function."""
     given = node.params
-    return {
-        parameter.name.value: parameter
-        for parameter in (*given.posonly_params, *given.params, *given.kwonly_params)
-    }
+    return {parameter.name.value: parameter for parameter in all_parameters(given)}
 
 
 def _declared_in_vain(frame: Frame, function: Function, name: str) -> bool:

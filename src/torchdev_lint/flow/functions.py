@@ -13,6 +13,7 @@ from torchdev_lint.flow.frame import MAX_CALL_DEPTH, Frame
 from torchdev_lint.flow.identities import forget_moved, with_identities
 from torchdev_lint.flow.lattice import Cpu, Origin, Symbol, leaves
 from torchdev_lint.flow.objects import escape
+from torchdev_lint.flow.trees import all_parameters
 from torchdev_lint.flow.values import (
     UNKNOWN,
     Class,
@@ -306,7 +307,7 @@ def _bind(child: Frame, function: Function, site: CallSite) -> dict[str, Value]:
 def evaluate_defaults(frame: Frame, node: cst.FunctionDef | cst.Lambda) -> None:
     """Default arguments are evaluated where the function is defined."""
     parameters = node.params
-    for parameter in (*parameters.posonly_params, *parameters.params, *parameters.kwonly_params):
+    for parameter in all_parameters(parameters):
         if parameter.default is not None:
             insisted = _names_device(parameter.default) and insists(node)
             frame.handlers += insisted
@@ -340,7 +341,7 @@ def bind_symbolically(function: Function) -> dict[str, Value]:
     """Parameters bound to whatever a caller may give."""
     parameters = function.node.params
     names: dict[str, Value] = {}
-    for parameter in (*parameters.posonly_params, *parameters.params, *parameters.kwonly_params):
+    for parameter in all_parameters(parameters):
         name = parameter.name.value
         names[name] = Object(parameter_key(function.node, name), name)
     if isinstance(parameters.star_arg, cst.Param):

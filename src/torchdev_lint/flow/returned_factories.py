@@ -19,7 +19,7 @@ from torchdev_lint.flow.events import Made, ReturnedFactory
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import Conflict, Cpu, Device, Level, Origin, Symbol
 from torchdev_lint.flow.operands import dotted
-from torchdev_lint.flow.trees import walk
+from torchdev_lint.flow.trees import all_parameters, walk
 from torchdev_lint.flow.values import Either, Function, Items, Tensor, Value
 from torchdev_lint.torch_api.factories import TAKES_DEVICE
 
@@ -116,7 +116,7 @@ def _made(frame: Frame, value: Value) -> Iterator[Origin]:
 
 def _given(frame: Frame, node: cst.FunctionDef) -> Iterator[tuple[str, Symbol]]:
     """The parameters that were read as tensors: by name, with where they are."""
-    for parameter in (*node.params.posonly_params, *node.params.params, *node.params.kwonly_params):
+    for parameter in all_parameters(node.params):
         value = frame.analysis.notes.get(("given", id(node), parameter.name.value))
         if isinstance(value, Either):
             value = value.otherwise

@@ -39,6 +39,11 @@ def _fields(kind: type[object]) -> tuple[str, ...] | None:
     return names
 
 
+def all_parameters(parameters: cst.Parameters) -> tuple[cst.Param, ...]:
+    """The parameters that have a name of their own: all but `*args` and `**kwargs`, in the order of the text."""
+    return (*parameters.posonly_params, *parameters.params, *parameters.kwonly_params)
+
+
 Of = TypeVar("Of", cst.FunctionDef, cst.Module)
 Found = TypeVar("Found")
 

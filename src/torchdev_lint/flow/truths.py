@@ -21,6 +21,7 @@ from torchdev_lint.flow.conditions import (
 from torchdev_lint.flow.device_values import as_device, literal_device
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import Accelerator, Choice, Cpu, Device, Level, Symbol, conflict, leaves
+from torchdev_lint.flow.trees import all_parameters
 from torchdev_lint.flow.values import (
     Api,
     Class,
@@ -390,7 +391,7 @@ def _arrays_together(frame: Frame, node: cst.CSTNode, value: Value) -> Formula |
         return None
     name = node.args[0].value.value
     parameters = frame.function.node.params
-    given = (*parameters.posonly_params, *parameters.params, *parameters.kwonly_params)
+    given = all_parameters(parameters)
     if all(parameter.name.value != name for parameter in given):
         return None
     for one in alternatives(value):
