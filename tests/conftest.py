@@ -10,8 +10,38 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     for name in ("COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG"):
         os.environ.pop(name, None)
 
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 # how fast examples are made says something about the machine, not about the code
 settings.register_profile("steady", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("steady")
+
+OUTSIDE = (
+    "CI",
+    "CI_PROJECT_DIR",
+    "COLUMNS",
+    "FORCE_COLOR",
+    "LINES",
+    "NO_COLOR",
+    "PYTHONWARNINGS",
+    "PYTHON_COLORS",
+    "RUFF_CACHE_DIR",
+    "RUFF_CONFIG",
+    "RUFF_NO_CACHE",
+    "RUFF_OUTPUT_FILE",
+    "RUFF_OUTPUT_FORMAT",
+    "TERM",
+)
+"""What is said to programs about the terminal, the job and themselves."""
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _quiet_environment() -> Iterator[None]:
+    """What the user of this machine or its CI has set is meant for others than the programs that are tested."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in OUTSIDE:
+            patch.delenv(name, raising=False)
+        yield

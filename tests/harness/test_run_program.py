@@ -5,12 +5,15 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
 from torchdev_lint.harness import Kind, Verdict, run_program
+
+needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="the program that is run imports torch")
 
 
 @pytest.fixture
@@ -65,6 +68,7 @@ def test_an_error_has_its_innermost_user_line_and_all_user_frames(program):
     assert [(frame.row, frame.function) for frame in verdict.frames] == [(6, "<module>"), (4, "helper")]
 
 
+@needs_torch
 def test_cuda_on_a_cpu_build_is_a_device_error(program):
     main = program("import torch\nmodel = torch.nn.Linear(2, 2)\nmodel.to('cuda:0')\n")
     verdict = run_program(main, backend="cpu")
@@ -72,6 +76,7 @@ def test_cuda_on_a_cpu_build_is_a_device_error(program):
     assert verdict.torch_version is not None
 
 
+@needs_torch
 def test_a_forgotten_transfer_raises_on_the_simulated_accelerator(program):
     main = program(
         """\
@@ -87,6 +92,7 @@ def test_a_forgotten_transfer_raises_on_the_simulated_accelerator(program):
     assert "wrapper_CUDA_addmm" in (verdict.message or "")
 
 
+@needs_torch
 def test_the_number_of_devices_is_what_was_asked_for(program):
     main = program("import torch\nprint(torch.cuda.device_count())\ntorch.zeros(1, device='cuda:1')")
     assert run_program(main, backend="simulated", devices=2).kind is Kind.PASSED
@@ -95,6 +101,7 @@ def test_the_number_of_devices_is_what_was_asked_for(program):
     assert "invalid device ordinal" in (verdict.message or "")
 
 
+@needs_torch
 def test_mps_can_be_simulated_too(program):
     main = program(
         "import torch\nassert torch.backends.mps.is_available() and not torch.cuda.is_available()\n"
@@ -115,6 +122,7 @@ def test_the_cuda_backend_says_why_it_is_unavailable_or_runs(program):
     assert (verdict.kind, verdict.stdout) == (Kind.PASSED, "cuda:0\n")
 
 
+@needs_torch
 def test_auto_says_what_it_chose(program):
     verdict = run_program(program("import torch\nassert torch.cuda.is_available()"), backend="auto")
     assert verdict.kind is Kind.PASSED
@@ -258,6 +266,7 @@ def test_threads_are_waited_for(program):
     assert (verdict.kind, verdict.stdout) == (Kind.PASSED, "late global\n")
 
 
+@needs_torch
 def test_a_device_error_in_a_thread_is_reported_although_python_passes(program):
     main = program(
         """\
@@ -290,6 +299,7 @@ except RuntimeError as error:
 """
 
 
+@needs_torch
 @pytest.mark.parametrize(
     ("handler", "kind"),
     [
@@ -306,6 +316,7 @@ def test_programs_that_catch_the_error(program, handler, kind):
         assert (verdict.error_type, verdict.row) == ("RuntimeError", 3)
 
 
+@needs_torch
 def test_an_error_in_a_dataloader_worker_points_into_the_dataset(program):
     main = program(
         """\
@@ -348,6 +359,7 @@ def test_the_command_line_prints_the_verdict(program):
     assert "ZeroDivisionError" in done.stdout
 
 
+@needs_torch
 def test_the_printed_traceback_is_pytorchs_own(program):
     verdict = run_program(program("import torch\ntorch.ones(2).cuda() + torch.ones(2)"), backend="simulated")
     assert verdict.stderr.startswith("Traceback (most recent call last):\n")

@@ -58,7 +58,8 @@ class Notebook:
         self._sources = sources
         self.cells = Cells([source.cell for source in sources])
         self.text = self.cells.text
-        self.newline = dominant_newline(self.text)
+        # Of the cells alone: the rows that stand between them here are not in the file.
+        self.newline = dominant_newline("".join(cell.text for cell in self.cells.cells))
         self._raw_lines: list[LineIndex] = []
 
     @classmethod

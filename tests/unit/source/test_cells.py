@@ -117,6 +117,13 @@ def test_where_a_cell_starts() -> None:
     assert [joined.text.split("\n")[joined.first_row(index) - 1] for index in (2, 4)] == ["a", "b"]
 
 
+def test_a_cell_that_starts_with_an_empty_row_counts_it() -> None:
+    joined = cells("a", "\nb", "", "c")
+    rows = joined.text.split("\n")
+    assert [joined.row(rows.index(text) + 1) for text in "abc"] == [(2, 1), (4, 2), (8, 1)]
+    assert [rows[joined.first_row(index) - 1] for index in (2, 4, 6, 8)] == ["a", "", "", "c"]
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [("a\nb", "\na\nb\n"), ("  a\n  b", "if True:\n  a\n  b\n"), ("%ls\n", "\npass\n\n")],

@@ -139,6 +139,11 @@ def test_of_a_cell_that_is_left_out_nothing_is_known() -> None:
     assert "y = 2" not in book.analysed(book.text, {2})
 
 
+def test_what_is_put_in_ends_as_the_lines_of_the_cells_do() -> None:
+    assert read(PLAIN).newline == "\n"
+    assert read(notebook([code_cell("x = 1\r\ny = 2")])).newline == "\r\n"
+
+
 def test_the_name_says_what_a_file_is() -> None:
     book, plain = (read_source(PLAIN.encode(), path) for path in ("a/n.ipynb", "a/n.py"))
     assert isinstance(book, Notebook)
@@ -191,6 +196,29 @@ def test_a_broken_notebook_is_one_clear_line(text: str, message: str) -> None:
     assert "\n" not in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "not a notebook: the file is empty"),
+        ("[]", "not a notebook: a list instead of an object"),
+        ("{}", "not a notebook: it has no `nbformat`"),
+        ('{"nbformat": 4}', "not a notebook: it has no list of `cells`"),
+        (
+            '{"nbformat": 3}',
+            "notebook format 3 is not read, only 4: convert it with `jupyter nbconvert --to notebook --inplace`",
+        ),
+        (
+            '{"nbformat": 4, "cells": []} x',
+            "not a notebook: not valid JSON: more text behind the end, at character 30",
+        ),
+    ],
+)
+def test_the_whole_line_about_a_broken_notebook(text: str, message: str) -> None:
+    with pytest.raises(SourceError) as raised:
+        read(text)
+    assert str(raised.value) == message
+
+
 def test_every_cut_of_a_notebook_is_an_error() -> None:
     text = PLAIN.rstrip()
     for length in range(len(text)):
@@ -201,6 +229,8 @@ def test_every_cut_of_a_notebook_is_an_error() -> None:
 def test_bytes_that_are_no_text() -> None:
     with pytest.raises(SourceError, match="not valid utf-8 at byte 2"):
         read(b"{ \xff}")
+    with pytest.raises(SourceError, match=r"^not valid utf-8 at byte 5$"):
+        read(b"\xef\xbb\xbf{ \xff}")  # counted in the file, as editors do
 
 
 @pytest.mark.parametrize(
@@ -212,7 +242,19 @@ def test_another_language_is_not_an_error(metadata: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "metadata", [{}, {"language_info": {"name": "Python"}}, {"kernelspec": {"name": "x"}}, [], None]
+    "metadata",
+    [
+        {},
+        {"language_info": {"name": "Python"}},
+        {"language_info": {"name": "ipython"}},
+        {"kernelspec": {"language": "python3"}},
+        {"kernelspec": {"language": "IPython3"}},
+        {"kernelspec": {"name": "x"}},
+        {"language_info": {"name": 3}},
+        {"language_info": {"name": ""}, "kernelspec": {"language": "python"}},
+        [],
+        None,
+    ],
 )
 def test_no_language_is_python(metadata: Any) -> None:
     assert contents(read(notebook([code_cell("x")], metadata=metadata))) == [(1, "x")]
