@@ -212,15 +212,16 @@ def _evidenced(
             refuted.add(name)
         elif kind == "strong" or (kind == "weak" and candidates[name][1]):
             shown.add(name)
-        elif kind in ("shape", "device"):
+        elif kind in ("shape", "device", "operand"):
+            # arrays and numbers are asked for no device, modules are not reckoned with
             attributes.setdefault(name, set()).add(kind)
-            if attributes[name] == {"shape", "device"}:
+            if "device" in attributes[name] and len(attributes[name]) > 1:
                 shown.add(name)
     return shown - refuted
 
 
 def _uses(frame: Frame, function: Function, names: set[str]) -> Iterator[tuple[str, str]]:
-    """(`strong` | `weak` | `no` | `array` | `rebound`, parameter) in the order in which the body says so."""
+    """(`strong` | `weak` | `shape` | `device` | `operand` | `no` | `array` | `rebound`, parameter) in the order in which the body says so."""
     for statement in function.node.body.body:
         yield from _of_statement(frame, statement, names, defaulting=frozenset())
 
@@ -309,6 +310,7 @@ def _of_expression(frame: Frame, root: cst.CSTNode, names: set[str]) -> Iterator
                 for operand in (left, right):
                     if isinstance(operand, cst.Name) and operand.value in names:
                         yield "weak", operand.value
+                        yield "operand", operand.value
             case _:
                 pass
 

@@ -112,7 +112,8 @@ def call(frame: Frame, function: Function, site: CallSite) -> Value:
         frame.analysis.spend(foreign=frame.source.foreign)
         if function.receiver is not None:
             escape(frame, function.receiver)
-        return not_followed(frame, site, function.name)
+        result = not_followed(frame, site, function.name)
+        return _without_recursion(frame, function) or result
     child = Frame(
         frame.analysis,
         frame.env.inside(),
@@ -157,6 +158,22 @@ def call(frame: Frame, function: Function, site: CallSite) -> Value:
     # what must hold for the call to return holds from here on (`require_gpu()`)
     frame.env.path = end.path
     return value
+
+
+def _without_recursion(frame: Frame, function: Function) -> Value | None:
+    """What the running activations of a function have returned so far, if it is tensors; None where none is running.
+
+    That is the first step towards a fixed point; those that follow are taken as the calls up the stack end.
+    """
+    returned: list[Value] = []
+    running: Frame | None = frame
+    while running is not None:
+        if running.function is not None and running.function.node is function.node:
+            returned += [value for value, _ in running.returns]
+        running = running.caller
+    if not returned or not all(isinstance(value, Tensor) for value in returned):
+        return None
+    return join_all(returned)
 
 
 def _is_helper(frame: Frame, function: Function) -> bool:

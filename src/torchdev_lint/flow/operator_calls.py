@@ -16,7 +16,7 @@ from torchdev_lint.flow.operations import combine
 from torchdev_lint.flow.tensor_values import taken_for_tensor, tensor_device
 from torchdev_lint.flow.values import NONE, UNKNOWN, Entries, Items, Literal, Many, Tensor, Value
 from torchdev_lint.torch_api.functions import UNUSED_WITH
-from torchdev_lint.torch_api.operators import FIRST, HOST, INDEX, SHARED, UNKNOWN_ROLE, Operator, Parameter
+from torchdev_lint.torch_api.operators import FIRST, HOST, INDEX, SCALAR, SHARED, UNKNOWN_ROLE, Operator, Parameter
 
 
 def call(frame: Frame, operator: Operator, site: CallSite, receiver: Given | None = None) -> Value | None:
@@ -53,13 +53,18 @@ def call(frame: Frame, operator: Operator, site: CallSite, receiver: Given | Non
             given = given[:1] if parameter.role == FIRST else given
             operands += given
             roles += [parameter.role] * len(given)
+    out = next((one for one in site.arguments if one.keyword == "out" and one.value != NONE), None)
+    if out is not None and (SHARED in roles or SCALAR in roles):
+        # what is written to must be there, too, even if it has no dimensions (TensorIterator.cpp, `is_output`)
+        for one in given_by(out):
+            operands.append(replace(one, inside=True, changed=True))
+            roles.append(SHARED)
     result = combine(frame, site.node, operator.name, operands, roles)
     for key in keys:
         check_key(frame, site.node, operands, key)
     if operator.result == "-":
         return UNKNOWN
-    out = site.keyword("out")
-    if out is not None and out.value != NONE:
+    if out is not None:
         device = tensor_device(frame, out.value)
         return Tensor(UNKNOWN_DEVICE if device is None else device, scalar=None)
     if operator.result == "c":

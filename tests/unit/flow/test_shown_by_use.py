@@ -865,6 +865,110 @@ PAIRS: dict[str, tuple[str, str]] = {
             return block.forward(hidden, layer_past=cache)
         """,
     ),
+    "what is reckoned with and asked for its device is a tensor": (
+        """
+        def shifted(x, y):
+            assert x.device == y.device
+            offset = torch.zeros(3, device=x.device)
+            return x + offset
+        """,
+        """
+        def shifted(x, y):
+            assert x.device == y.device
+            offset = torch.zeros(3)
+            return x + offset
+        """,
+    ),
+    "what is called and asked for its device may be a module": (
+        """
+        def scores(model, batch):
+            where = model.device
+            return model(batch) + torch.zeros(3)
+        """,
+        """
+        def scores(batch, weights):
+            where = batch.device
+            return weights * batch + torch.zeros(3)
+        """,
+    ),
+    "what a result is written to": (
+        """
+        dev = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        a = torch.ones(3, device=dev)
+        out = torch.empty(3, device=dev)
+        torch.add(a, 1, out=out)
+        torch.cat([a, a], out=torch.empty(6, device=a.device))
+        torch.arange(3, out=torch.empty(3))
+        """,
+        """
+        dev = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        a = torch.ones(3, device=dev)
+        out = torch.empty(3)
+        torch.add(a, 1, out=out)
+        """,
+    ),
+    "what a result without dimensions is written to": (
+        """
+        dev = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        total = torch.zeros((), device=dev)
+        torch.add(total, torch.ones(()), out=total)
+        """,
+        """
+        dev = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        total = torch.zeros(())
+        torch.add(total, torch.ones(3, device=dev).sum(), out=total)
+        """,
+    ),
+    "a function that calls itself": (
+        """
+        dev = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+        def power(matrix, n):
+            if n == 1:
+                return matrix
+            half = power(matrix, n // 2)
+            return half @ half
+
+        def run(n):
+            return power(torch.eye(3).to(dev), n) @ torch.ones(3, device=dev)
+        """,
+        """
+        dev = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+        def power(matrix, n):
+            if n == 1:
+                return matrix
+            half = power(matrix, n // 2)
+            return half @ half
+
+        def run(n):
+            return power(torch.eye(3), n) @ torch.ones(3, device=dev)
+        """,
+    ),
+    "a function that calls itself on a number": (
+        """
+        dev = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+        def factorial(n):
+            if n == 0:
+                return torch.zeros(3)
+            return factorial(n - 1) * 2
+
+        def run(n):
+            return factorial(n) + torch.ones(3)
+        """,
+        """
+        dev = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+        def factorial(n):
+            if n == 0:
+                return torch.zeros(3)
+            return factorial(n - 1) * 2
+
+        def run(n):
+            return factorial(n) + torch.ones(3, device=dev)
+        """,
+    ),
 }
 
 
