@@ -187,11 +187,18 @@ def _one(frame: Frame, fact: Fact, what: str, path: str, site: CallSite, receive
         case "receiver" if receiver is not None:
             return receiver
         case "at-receiver" if receiver is not None:
+            if any(_is_on_host(argument.value) for argument in site.arguments):
+                # `generate` of transformers 5 goes on with ids of the CPU on the CPU, that of 4 raises (generation/utils.py)
+                return frame.result_of(site.node)
             return Tensor(frame.state(receiver).device, guess=True)
         case "cpu-tensor" | "cpu-batch" | "cpu-mapping":
             return _on_host(what, site)
         case _:
             return frame.result_of(site.node)
+
+
+def _is_on_host(value: Value) -> bool:
+    return isinstance(value, Tensor) and isinstance(value.device, Cpu)
 
 
 def _unsaid(frame: Frame, fact: Fact, path: str, site: CallSite) -> Value:

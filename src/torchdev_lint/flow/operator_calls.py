@@ -16,7 +16,16 @@ from torchdev_lint.flow.operations import combine
 from torchdev_lint.flow.tensor_values import taken_for_tensor, tensor_device
 from torchdev_lint.flow.values import NONE, UNKNOWN, Entries, Items, Literal, Many, Tensor, Value
 from torchdev_lint.torch_api.functions import UNUSED_WITH
-from torchdev_lint.torch_api.operators import FIRST, HOST, INDEX, SCALAR, SHARED, UNKNOWN_ROLE, Operator, Parameter
+from torchdev_lint.torch_api.operators import (
+    FIRST,
+    HOST,
+    INDEX,
+    SCALAR,
+    SHARED,
+    UNKNOWN_ROLE,
+    Operator,
+    Parameter,
+)
 
 
 def call(frame: Frame, operator: Operator, site: CallSite, receiver: Given | None = None) -> Value | None:

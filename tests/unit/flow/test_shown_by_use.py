@@ -969,6 +969,24 @@ PAIRS: dict[str, tuple[str, str]] = {
             return factorial(n) + torch.ones(3, device=dev)
         """,
     ),
+    "what a language model writes is where its prompt was": (
+        """
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+        dev = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        tokenizer = AutoTokenizer.from_pretrained("m")
+        model = AutoModelForCausalLM.from_pretrained("m").to(dev)
+        ids = tokenizer("a", return_tensors="pt").input_ids
+        torch.cat([ids, model.generate(ids)], dim=1)
+        """,
+        """
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+        dev = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        tokenizer = AutoTokenizer.from_pretrained("m")
+        model = AutoModelForCausalLM.from_pretrained("m").to(dev)
+        ids = tokenizer("a", return_tensors="pt").input_ids
+        torch.cat([ids, model.generate(ids.to(dev))], dim=1)
+        """,
+    ),
 }
 
 
