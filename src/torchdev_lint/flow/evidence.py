@@ -221,7 +221,7 @@ def _evidenced(
 
 
 def _uses(frame: Frame, function: Function, names: set[str]) -> Iterator[tuple[str, str]]:
-    """(`strong` | `weak` | `shape` | `device` | `operand` | `no` | `array` | `rebound`, parameter) in the order in which the body says so."""
+    """(what is said: `strong`, `weak`, `shape`, `device`, `operand`, `no`, `array` or `rebound`; the parameter), in the body's order."""
     for statement in function.node.body.body:
         yield from _of_statement(frame, statement, names, defaulting=frozenset())
 
