@@ -58,14 +58,14 @@ def operators() -> list[Any]:
 
 @contextlib.contextmanager
 def _without_looking_for_the_test() -> Iterator[None]:
-    """For every sample the database reads the text of all frames up the stack, to find the test that asks: most of the time under pytest."""
+    """For every sample the database reads the text of all frames up the stack, to find the test that asks: two thirds of the time."""
     from torch.testing._internal import common_utils
     from torch.testing._internal.opinfo import core
 
     with contextlib.ExitStack() as stack:
         for module in (common_utils, core):
             if hasattr(module, "extract_test_fn"):
-                stack.enter_context(unittest.mock.patch.object(module, "extract_test_fn", lambda: None))
+                stack.enter_context(unittest.mock.patch.object(module, "extract_test_fn", return_value=None))
         yield
 
 
