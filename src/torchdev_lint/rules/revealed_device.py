@@ -30,9 +30,9 @@ class RevealedDevice(Rule):
         """One note for each thing that the expression may be."""
         assert isinstance(event, Revealed)
         within = f" (in a call of `{event.within}`)" if event.within else ""
-        expression = event.expression if "\n" not in event.expression else "the expression"
+        expression = f"`{event.expression}`" if "\n" not in event.expression else "the expression"
         why: dict[int, Note] = {}
         for leaf in event.leaves:
-            for note in notes(leaf, f"`{expression}`", describe(leaf)):
+            for note in notes(leaf, expression, describe(leaf)):
                 why.setdefault(id(note.node), note)
-        yield Finding(event.node, f"`{expression}` is {event.text}{within}", tuple(why.values()))
+        yield Finding(event.node, f"{expression} is {event.text}{within}", tuple(why.values()))

@@ -139,9 +139,9 @@ def replaced_lines(
     between = raw[tokens[0].end : tokens[1].start] if len(tokens) > 1 else f",{opening[1:]}"
     pieces: list[str] = []
     matcher = difflib.SequenceMatcher(None, [token.value for token in tokens], lines, autojunk=False)
-    for tag, i1, i2, j1, j2 in matcher.get_opcodes():
+    for _, i1, i2, j1, j2 in matcher.get_opcodes():
         for number in range(j1, j2):
-            counterpart = tokens[i1 + number - j1] if tag == "equal" or i2 - i1 == j2 - j1 else None
+            counterpart = tokens[i1 + number - j1] if i2 - i1 == j2 - j1 else None
             if counterpart is None:
                 pieces.append(json.dumps(lines[number], ensure_ascii=ascii_only))
             else:

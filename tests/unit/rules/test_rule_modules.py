@@ -48,6 +48,16 @@ def test_documentation(rule: type[Rule]) -> None:
     assert tuple(rule.sections()) == HEADINGS
     assert all(rule.sections().values())
     assert rule.summary()[0].islower()
+    assert f"{rule.code}: {rule.summary()}." == rule.documentation().splitlines()[0]
+
+
+@every_rule
+def test_documentation_is_there_where_docstrings_were_left_out(
+    rule: type[Rule], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = rule.documentation()
+    monkeypatch.setattr(sys.modules[rule.__module__], "__doc__", None)  # as `python -OO` does
+    assert rule.documentation() == written
 
 
 def _code(section: str) -> str:

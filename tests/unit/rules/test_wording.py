@@ -309,3 +309,31 @@ def test_a_tensor_that_is_returned_without_its_device() -> None:
         "Make it with `device=x.device`",
         [", device=x.device"],
     )
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "story"),
+    [
+        (
+            "def f(x):\n    reveal_device(x)\nf(torch.zeros(2).cuda())\n",
+            "`x` is a tensor on `cuda` (in a call of `f`)",
+            ["`x` is moved to `cuda` here"],
+        ),
+        (
+            "def f(flag):\n    x = torch.zeros(2)\n    if flag:\n        x = x.cuda()\n    reveal_device(x)\n",
+            "`x` is a tensor on `cuda` if flag else the CPU",
+            ["`x` is moved to `cuda` here", "`x` is made on the CPU here"],
+        ),
+        (
+            "x = torch.zeros(2).cuda()\nreveal_device(x[\n    0])\n",
+            "the expression is a tensor on `cuda`",
+            ["the expression is moved to `cuda` here"],
+        ),
+    ],
+)
+def test_what_is_revealed_is_told_with_its_story(code: str, message: str, story: list[str]) -> None:
+    first, *_ = (
+        one for one in check_source(HEADER + code, "a.py", Config(select=("TDV001",))) if one.code == "TDV000"
+    )
+    assert first.message == message
+    assert [note.message for note in first.related] == story

@@ -42,6 +42,7 @@ def test_an_edited_text_is_taken_apart() -> None:
     joined = cells("a", "b\nc", "d")
     assert joined.split(joined.text.replace("b\n", "x\ny\n")) == ("a", "x\ny\nc", "d")
     assert joined.split(joined.text.replace("b\nc\n", "")) == ("a", "", "d")
+    assert joined.split(joined.text.removesuffix("\n")) == ("a", "b\nc", "d")
 
 
 def test_other_cells_are_refused() -> None:
@@ -56,6 +57,7 @@ def test_other_cells_are_refused() -> None:
         (("for x in y:\n    f(x)", "    g(x)"), ["For", "If"]),
         (("if a:\n    b", "c"), ["If", "Pass", "Expr"]),
         (("  a\n  b", "\n# c\n\td"), ["If", "If"]),
+        (("\na", "# c\nb", "\n\nX"), ["Expr", "Pass", "Expr", "Pass", "Expr"]),
     ],
 )
 def test_no_block_goes_on_in_the_next_cell(texts: tuple[str, ...], expected: list[str]) -> None:
@@ -138,3 +140,9 @@ def test_cells_that_are_left_out_make_their_names_unknown() -> None:
     code = joined.masked(joined.text, {4})
     assert "y = get_ipython()" in code
     ast.parse(code)
+
+
+def test_what_a_cell_imports_is_not_forgotten_by_magics_of_others() -> None:
+    joined = cells("import torch", "%%notify\ntorch.f(model)", "%profile torch.g(model)")
+    rows = joined.masked(joined.text).split("\n")
+    assert [row for row in rows if "get_ipython" in row] == ["model = get_ipython()"] * 2

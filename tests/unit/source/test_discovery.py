@@ -88,6 +88,30 @@ def test_honours_gitignore_files_nested_ones_too(tree: Callable[..., None]) -> N
     assert "pkg/tmp_a.py" in visited(by=rules(respect_gitignore=False))
 
 
+def test_gitignore_files_above_a_given_directory_count_up_to_the_repository(
+    tree: Callable[..., None],
+) -> None:
+    tree("repo/pkg/sub/a.py", "repo/pkg/sub/b_gen.py", "repo/pkg/sub/c_tmp.py", "repo/pkg/sub/private.py")
+    tree("repo/.git/info/exclude", "repo/.gitignore", "repo/pkg/.gitignore")
+    Path("repo/.git/info/exclude").write_text("private.py\n")
+    Path("repo/.gitignore").write_text("*_gen.py\n")
+    Path("repo/pkg/.gitignore").write_text("*_tmp.py\n")
+    for given in ("repo", "repo/pkg", "repo/pkg/sub"):
+        assert visited(given) == ["repo/pkg/sub/a.py"]
+
+
+def test_a_gitignore_in_another_encoding_counts(tree: Callable[..., None]) -> None:
+    tree("a.py", "b.py", ".gitignore")
+    Path(".gitignore").write_bytes(b"# caf\xe9\n/a.py\nb.py/\n")  # the latter is about directories
+    assert visited() == ["b.py"]
+
+
+def test_nothing_in_an_ignored_directory_is_taken_back(tree: Callable[..., None]) -> None:
+    tree("out/keep.py", "out.py", "other/keep.py", ".gitignore")
+    Path(".gitignore").write_text("out/\nother/*\n!keep.py\n")
+    assert visited() == ["other/keep.py", "out.py"]  # as git has it
+
+
 def test_gitignore_files_above_the_repository_do_not_count(tree: Callable[..., None]) -> None:
     tree(".gitignore", "repo/.git/config", "repo/a.py")
     Path(".gitignore").write_text("*.py\n")
@@ -135,6 +159,20 @@ def test_an_empty_gitignore_leaves_the_one_above_in_force(tree: Callable[..., No
     assert visited() == ["sub/b.py"]
 
 
+def test_the_rules_are_those_of_the_directory(tree: Callable[..., None]) -> None:
+    tree("tool", "pkg/a.py", "pkg/inner/b.py", "pkg/inner/c.py", "build/a.py")
+    asked: list[str] = []
+
+    def by(directory: str) -> FileRules:
+        asked.append(directory.replace(os.sep, "/"))
+        return FileRules(
+            os.getcwd(), exclude=("c.py",) if asked[-1] == "pkg/inner" else (), force_exclude=True
+        )
+
+    assert visited("tool", "build/a.py", "pkg", by=by) == ["build/a.py", "pkg/a.py", "pkg/inner/b.py", "tool"]
+    assert asked == [".", "build", "pkg", "pkg", "pkg/inner"]
+
+
 def test_a_missing_path_is_an_error_that_names_it(tree: Callable[..., None]) -> None:
     tree("a.py")
     with pytest.raises(DiscoveryError, match=r"^nothing\.py: no such file or directory$"):
@@ -154,7 +192,7 @@ def test_a_directory_that_cannot_be_read_is_a_problem_not_the_end(tree: Callable
 
 
 def test_an_unreadable_directory_is_named(tree: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
-    tree("a.py", "closed/b.py")
+    tree("a.py", "closed/b.py", "also/c.py", "open/d.py")
     real = os.scandir
 
     def scandir(path: str) -> object:
@@ -164,7 +202,7 @@ def test_an_unreadable_directory_is_named(tree: Callable[..., None], monkeypatch
 
     monkeypatch.setattr(os, "scandir", scandir)
     found = discover((".",), rules())
-    assert found.files == ("a.py",)
+    assert found.files == ("a.py", os.path.join("also", "c.py"), os.path.join("open", "d.py"))
     assert found.problems == ("closed: cannot be read: Permission denied",)
 
 

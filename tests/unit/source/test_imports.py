@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from torchdev_lint.source.imports import Location, resolve, search_path, submodule
+from torchdev_lint.source.imports import Location, locate, resolve, search_path, submodule
 
 
 def tree(*files: str) -> Callable[[str], bool]:
@@ -77,6 +77,21 @@ def test_the_directory_itself_needs_no_init() -> None:
     assert submodule(Location("/p/train.py"), "part", FLAT) is None
 
 
+@pytest.mark.parametrize(
+    ("level", "dotted"), [(1, "absent"), (0, "absent"), (0, "net.absent"), (2, "absent")]
+)
+def test_what_is_not_there_is_nothing(level: int, dotted: str) -> None:
+    path = "/p/net/blocks.py"
+    assert resolve(path, level, dotted, search_path(path, FLAT), FLAT) is None
+
+
+def test_modules_of_a_package_are_found_in_it() -> None:
+    package = locate("/p", ["net"], FLAT)
+    assert package == Location("/p/net/__init__.py", "/p/net")
+    assert submodule(package, "blocks", FLAT) == Location("/p/net/blocks.py")
+    assert submodule(package, "absent", FLAT) is None
+
+
 @pytest.mark.parametrize("name", ["torch", "numpy", "logging", "types"])
 def test_what_every_program_means_by_its_name_is_not_looked_for(name: str) -> None:
     exists = tree("/p/setup.py", "/p/a.py", f"/p/{name}.py")
@@ -92,6 +107,12 @@ def test_a_known_library_is_read_by_its_own_files_only() -> None:
 def test_a_script_does_not_import_itself() -> None:
     exists = tree("/p/setup.py", "/p/gym.py")
     assert file_of("/p/gym.py", "gym", exists) is None
+
+
+def test_a_module_of_a_package_may_mean_itself() -> None:
+    exists = tree("/p/setup.py", "/p/net/__init__.py", "/p/net/gym.py")
+    found = resolve("/p/net/gym.py", 0, "gym", search_path("/p/net/gym.py", exists, ["/p/net"]), exists)
+    assert found == (Location("/p/net/gym.py"), "/p/net")
 
 
 def test_without_a_project_only_what_lies_beside_is_found() -> None:

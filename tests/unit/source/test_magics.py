@@ -67,6 +67,20 @@ MASKED = {
     "s = '''\n'''\n!ls \"it's (\ny = (1,\n  2)\n!ls": "s = '''\n'''\npass\ny = (1,\n  2)\npass",
     "!a\r\nx = 1\r\n": "pass\r\nx = 1\r\n",
     "x = '\ud83d'": "x = '\ufffd'",
+    # no magic of the cell where code is above it, but one below comments and blank rows
+    "x = 1\n%%bash\ny = 2": "x = 1\npass\ny = 2",
+    "# c\n%%bash\nif [ x ]; then": "# c\npass\n",
+    "\n  # c\n\n%%bash\nif [ x ]; then": "\n  # c\n\npass\n",
+    "%%time? \nf(x)": "pass\nf(x)",
+    "%time? ": "pass",
+    "if a:\n  %time f(x)": "if a:\n  pass; f(x)",
+    "y = %time -p f(x)": "y = ".ljust(len("y = %time -p ")) + "f(x)",
+    "%timeit -n": "pass",
+    "%time X.f(y)": "pass; X.f(y)",
+    "!echo X\ny": "pass\ny",
+    "%%bash\r\nls\r\n": "pass\r\n\r\n",
+    "%%bash\rls\r": "pass\r\r",
+    "!a\rx = 1": "pass\rx = 1",
 }
 
 
@@ -85,6 +99,7 @@ def test_imported_names_are_never_forgotten() -> None:
     imported = imported_names("import torch\nfrom torch import nn as n, optim\nx = 1\n")
     assert {"torch", "n", "optim"} <= imported
     assert masked("%%new\ntorch.f(model)\n", imported) == "model = get_ipython()\n\n"
+    assert masked("%%timeit for x in y: torch.f(x)\nx\n", imported) == "x = y = get_ipython()\nx\n"
 
 
 def test_an_opaque_cell_keeps_its_rows() -> None:

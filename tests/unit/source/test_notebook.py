@@ -87,6 +87,46 @@ def test_lists_that_are_not_cut_at_line_ends_keep_what_they_can() -> None:
     assert contents(read(book.encode(book.text.replace("x = 1", "x = 5"))))[0] == (2, "x = 5\ny = 2")
 
 
+@pytest.mark.parametrize("line", ['"x = 1\\n"', '"y = 2"'])
+def test_what_stands_behind_the_edit_stays_as_it_is_written(line: str) -> None:
+    text = PLAIN.replace(line, line[:-1].replace("\\n", "") + '; f(1); w = \\"\\u003c\\/\\"' + line[6:])
+    book = read(text)
+    assert '; f(1); w = "</"' in book.cells.cells[0].text
+    assert book.encode(book.text.replace("f(1)", "f(12)")).decode() == text.replace("f(1)", "f(12)")
+
+
+def test_a_line_more_leaves_two_hundred_that_are_alike_as_they_are_written() -> None:
+    text = notebook([code_cell("f('<')\n" * 250)]).replace("<", "\\u003c")
+    book = read(text)
+    changed = book.encode(book.text.replace("f", "g()\nf", 1)).decode()
+    assert contents(read(changed)) == [(1, "g()\n" + "f('<')\n" * 250)]
+    assert changed.count("\\u003c") == text.count("\\u003c") == 250
+
+
+@pytest.mark.parametrize("style", [{"indent": 1, "ensure_ascii": False}, {"indent": 1}], ids=str)
+def test_cells_of_few_lines_grow_as_they_would_have_been_written(style: dict[str, Any]) -> None:
+    def dump(*cells: str) -> str:
+        return json.dumps(json.loads(notebook([prose_cell("é"), *map(code_cell, cells)])), **style)
+
+    book = read(dump("", "z", "a\nb"))
+    assert book.with_cells({3: "z\ny", 4: "a\né\nb"}).raw == dump("", "z\ny", "a\né\nb")
+    # nothing shows how the lines of an empty list would be set apart
+    written = ("é", "\\u00e9")[style.get("ensure_ascii", True)]
+    assert f'["{written}"]' in book.with_cells({2: "é"}).raw
+
+
+def test_two_lines_show_how_lines_are_set_apart() -> None:
+    book = read(json.dumps(json.loads(notebook([code_cell("a\nb")]))))
+    assert '["a\\n", "b\\n", "c"]' in book.with_cells({1: "a\nb\nc"}).raw
+
+
+@pytest.mark.parametrize("digits", ["00e9", "00E9", "2028"])
+def test_what_is_not_ascii_is_written_as_it_was(digits: str) -> None:
+    book = read(PLAIN.replace("# a", f"\\u{digits}"))
+    assert '"z = \\"\\u00e9\\""' in book.with_cells({4: 'z = "é"'}).raw
+    assert '"z = \\"é\\""' in read(PLAIN).with_cells({4: 'z = "é"'}).raw
+
+
 def test_a_byte_order_mark_stays() -> None:
     data = b"\xef\xbb\xbf" + PLAIN.encode()
     book = read(data)
@@ -211,6 +251,10 @@ def test_a_broken_notebook_is_one_clear_line(text: str, message: str) -> None:
             '{"nbformat": 4, "cells": []} x',
             "not a notebook: not valid JSON: more text behind the end, at character 30",
         ),
+        ('{"a": ' + "[" * 100_000, "not a notebook: not valid JSON: nested too deeply"),
+        ("print(1)\n", "not a notebook: not valid JSON: expected '{': line 1 column 1"),
+        ("\nprint(1)\n", "not a notebook: not valid JSON: expected '{': line 2 column 1"),
+        ('{\n\n "cells" 1}\n', "not a notebook: not valid JSON: expected ':': line 3 column 10"),
     ],
 )
 def test_the_whole_line_about_a_broken_notebook(text: str, message: str) -> None:
