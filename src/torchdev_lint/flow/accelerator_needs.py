@@ -42,6 +42,51 @@ def insists(node: cst.FunctionDef | cst.Lambda) -> bool:
     return not isinstance(node, cst.Lambda) and any(map(_is_demand, walk(node.body)))
 
 
+_ONLY_THERE = frozenset(f"torch.cuda.{name}" for name in ("Stream", "CUDAGraph", "graph"))
+
+
+def parts_for_accelerators(module: cst.Module) -> frozenset[int]:
+    """What stands, by id, in functions that are called for an accelerator, so that there is a first one.
+
+    One that opens a stream on it whatever happens, one that numbers several (`f"cuda:{index}"`), and by default what a method called
+    `cuda`, or `to`, is asked for.
+    """
+    found: set[int] = set()
+    for owner, function in _functions(module):
+        named = owner is not None and function.name.value in ("cuda", "to")
+        if named:
+            found |= {id(part) for parameter in all_parameters(function.params) for part in walk(parameter)}
+        if _opens_stream(function) or any(map(_numbers_devices, walk(function.body))):
+            found |= {id(part) for part in walk(function)}
+    return frozenset(found)
+
+
+def _functions(module: cst.Module) -> Iterator[tuple[cst.ClassDef | None, cst.FunctionDef]]:
+    for node in walk(module, below=(cst.ClassDef, cst.FunctionDef)):
+        if isinstance(node, cst.FunctionDef):
+            yield None, node
+        elif isinstance(node, cst.ClassDef):
+            yield from ((node, line) for line in node.body.body if isinstance(line, cst.FunctionDef))
+
+
+def _opens_stream(function: cst.FunctionDef) -> bool:
+    return any(
+        isinstance(node, cst.Call) and dotted(node.func) in _ONLY_THERE
+        for line in function.body.body
+        if isinstance(line, (cst.SimpleStatementLine, cst.With))
+        for node in walk(line)
+    )
+
+
+def _numbers_devices(node: cst.CSTNode) -> bool:
+    return (
+        isinstance(node, cst.FormattedString)
+        and len(node.parts) == 2
+        and isinstance(node.parts[0], cst.FormattedStringText)
+        and node.parts[0].value == "cuda:"
+    )
+
+
 def _is_demand(part: cst.CSTNode) -> bool:
     """`assert torch.cuda.is_available()`, or `if not torch.cuda.is_available(): raise ...`."""
     return (isinstance(part, cst.Assert) and _asks_for_one(part.test)) or (

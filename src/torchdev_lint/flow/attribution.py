@@ -14,7 +14,7 @@ import libcst as cst
 from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.conditions import And, Atom, Formula, Key, Not
 from torchdev_lint.flow.events import Place, Transfer
-from torchdev_lint.flow.evidence import TESTING, tested_for_none
+from torchdev_lint.flow.evidence import TESTING, is_number_parameter, receiver_name, tested_for_none
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import (
     ATTRIBUTE,
@@ -89,7 +89,10 @@ def worth_telling(frame: Frame, found: Conflict) -> bool:
                 _is_held_by_another(leaf.key) or _is_made_on_host_by_default(frame, root)
             ):
                 return False
-            if root[0] == "parameter" and _OF_DATASETS.search(str(root[2])):
+            if root[0] == "parameter" and (
+                _OF_DATASETS.search(str(root[2]))
+                or (leaf.key[1] == root and is_number_parameter(frame, root))
+            ):
                 return False
             if root[0] == "parameter" and frame.analysis.notes.get(("may be an array", *root[1:3])):
                 return (
@@ -167,7 +170,8 @@ def host_was_chosen(path: tuple[Formula, ...]) -> bool:
 
 _HOST_FILE = re.compile(
     r"(?i)(?:^|[/\\])(?:\w+_)?(?:inputs|data_?sets?|data_?loaders?|data_?loading|data_?utils?|data_?transforms?\w*|collat\w+|pre_?process\w*|"
-    r"augment\w*|tokeni[sz]\w+|visuali[sz]\w+|plot\w*|gloo\w*)\.(?:py|ipynb)$|[/\\](?:transforms|tests?)[/\\]"
+    r"augment\w*|tokeni[sz]\w+|visuali[sz]\w+|plot\w*|gloo\w*)\.(?:py|ipynb)$|[/\\](?:transforms|tests?)[/\\]|"
+    r"[/\\]datasets[/\\](?:[^/\\]+[/\\])?[^/\\]+$"
 )
 """Files, by name, of code that prepares data or shows it, on the host."""
 
@@ -258,6 +262,51 @@ def _says_where(origin: Origin | None) -> bool:
     )
 
 
+def _is_brought(operand: Operand, root: Origin | None) -> bool:
+    """Whether an operand is brought to the CPU where it is used, `table[index.cpu()]`: who writes that knows where the other one is."""
+    if root is None or root.what != "moved" or not any(part is root.node for part in walk(operand.node)):
+        return False
+    match root.node:
+        case cst.Call(func=cst.Attribute(value=receiver)) if receiver_name(receiver) in ("torch", "np"):
+            return False  # it was made on the CPU
+        case cst.Call(func=cst.Attribute(attr=cst.Name(value="cpu"))):
+            return True
+        case cst.Call(func=cst.Attribute(attr=cst.Name(value="to")), args=arguments):
+            return any(
+                isinstance(a.value, cst.SimpleString) and a.value.raw_value == "cpu" for a in arguments
+            )
+        case _:
+            return False
+
+
+def _is_moved_then(frame: Frame, operand: Operand) -> bool:
+    """Whether the function moves what comes of the operation: `ids = torch.cartesian_prod(rows, columns)`, then `ids.to(x.device)`.
+
+    So it is on the CPU until then, and its operands are.
+    """
+    if frame.function is None:
+        return False
+    names: set[str] = set()
+    met = False
+    for node in walk(frame.function.node.body):
+        match node:
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=value) if not met:
+                if any(part is operand.node for part in walk(value)):
+                    names, met = {name}, True
+            case cst.Call(
+                func=cst.Attribute(value=cst.Name(value=name), attr=cst.Name(value="to" | "cuda")),
+                args=[cst.Arg(value=given), *_],
+            ) if (
+                name in names
+                and not isinstance(given, cst.SimpleString)
+                and DEVICE_NAME.search((dotted(given) or "").rpartition(".")[2])
+            ):
+                return True
+            case _:
+                pass
+    return False
+
+
 def root_of(key: Key) -> Key:
     """The parameter, or whatever else, that a value with this identity was taken from."""
     while key and key[0] in ("device", "attr", "item"):
@@ -288,7 +337,9 @@ def report_at(frame: Frame, operand: Operand, found: Conflict) -> Report | None:
         return None
     if root is not None and ("model-call", id(root.node)) in frame.analysis.events:
         return None  # computed by a module that was never moved, which is told already
-    if found.level != Level.CERTAIN and not worth_telling(frame, found):
+    if found.level != Level.CERTAIN and (
+        not worth_telling(frame, found) or _is_brought(operand, root) or _is_moved_then(frame, operand)
+    ):
         return None
     if not frame.analysis.blame(root, certain=found.level == Level.CERTAIN):
         return None

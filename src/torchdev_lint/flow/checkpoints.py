@@ -7,22 +7,24 @@ whatever else programs keep in `.pt` files are silent, and so is what the same f
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import libcst as cst
 
-from torchdev_lint.flow import device_values, forwarding, literals, operands
+from torchdev_lint.flow import device_values, forwarding, literals, loading_scopes, operands
 from torchdev_lint.flow.accelerator_needs import needs_accelerator
 from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.conditions import atoms
+from torchdev_lint.flow.evidence import in_a_test
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import Accelerator
 from torchdev_lint.flow.placement_events import CheckpointLoad
 from torchdev_lint.flow.saved_files import SAVING, saved_from_host
-from torchdev_lint.flow.trees import all_parameters, parents, walk
-from torchdev_lint.flow.values import NONE, Literal, Object, Value
+from torchdev_lint.flow.trees import all_parameters, walk
+from torchdev_lint.flow.values import NONE, Api, Literal, Object, Value
 from torchdev_lint.torch_api import checkpoints as api
 from torchdev_lint.torch_api.modules import MODULE_EVIDENCE
 
@@ -40,7 +42,9 @@ def note(frame: Frame, path: str, site: CallSite) -> None:
     if frame.analysis.muted:
         return
     if path in api.ALWAYS_WEIGHTS and (
-        _is_published(frame, site.arguments[0].value) or _names_file(site.arguments[0].node.value)
+        _is_published(frame, site.arguments[0].value)
+        or _names_file(site.arguments[0].node.value)
+        or _is_of_library(frame, site.arguments[0].node.value)
     ):
         return
     use = _use(frame, site)
@@ -48,7 +52,7 @@ def note(frame: Frame, path: str, site: CallSite) -> None:
     if given is None and (is_weights or not use.is_data()) and forwarding.note_load(frame, site):
         return
     if (
-        _in_a_test(frame)
+        in_a_test(frame)
         or _is_sharded(frame)
         or _is_on_accelerator(frame)
         or needs_accelerator(frame)
@@ -56,6 +60,7 @@ def note(frame: Frame, path: str, site: CallSite) -> None:
         or frame.analysis.learn(saved_from_host, frame.analysis)
         or use.saved_here
         or not is_weights
+        or loading_scopes.goes_to_accelerator(frame, loading_scopes.scope_of(frame), site.node)
         or (use.published and path not in api.ALWAYS_WEIGHTS)
     ):
         return
@@ -94,28 +99,19 @@ def _is_published(frame: Frame, value: Value) -> bool:
     )
 
 
+def _is_of_library(frame: Frame, node: cst.BaseExpression) -> bool:
+    """Whether an address is looked up in a table of torchvision's: `model_urls["resnet50"]`."""
+    match node:
+        case cst.Subscript(value=cst.Name(value=table)):
+            held = frame.lookup(table)
+            return isinstance(held, Api) and held.path.startswith("torchvision.")
+        case _:
+            return False
+
+
 def _names_file(node: cst.BaseExpression) -> bool:
     """Whether an address is put together of a server and the name of a file: `urljoin(SERVER, "vocab.pt")`."""
     return any(api.WEIGHTS_FILE.search(word) for word in _words(node))
-
-
-def _in_a_test(frame: Frame) -> bool:
-    """Whether a test loads it: what a test loads, it saved itself, on the machine where it runs."""
-    if any(
-        isinstance(node, (cst.FunctionDef, cst.ClassDef)) and node.name.value.startswith(("test_", "Test"))
-        for node in frame.analysis.module.body
-    ):
-        return True
-    current: Frame | None = frame
-    while current is not None:
-        function = current.function
-        if function is not None:
-            if function.name.startswith("test_"):
-                return True
-            if function.owner is not None and "Test" in function.owner.name:
-                return True
-        current = current.caller
-    return False
 
 
 def _is_sharded(frame: Frame) -> bool:
@@ -177,7 +173,7 @@ _NOT_TELLING = frozenset(
 
 
 def _use(frame: Frame, site: CallSite) -> _Use:
-    scope: cst.CSTNode = frame.analysis.module if frame.function is None else frame.function.node
+    scope = loading_scopes.scope_of(frame)
     use = _Use(
         saved_here=any(isinstance(n, cst.Name) and n.value == "best_model_path" for n in walk(site.node))
     )
@@ -193,6 +189,7 @@ def _use(frame: Frame, site: CallSite) -> _Use:
         or any(api.OF_OTHERS.search(word) for word in (*words, *tested, function))
         or _has_address(frame, words)
         or any(_is_shipped(frame, word) for word in words)
+        or _is_beside(frame, path, words)
         or _says_where_to_get(frame)
         or any(api.PUBLISHED_NAME.search(word) for word in (*words, _literal(site.arguments[0].value)))
         or _is_published_by_default(frame, path)
@@ -243,7 +240,7 @@ def _is_address_by_default(frame: Frame, name: str) -> bool:
 def _defaults_to_published(analysis: Analysis, option: str) -> bool:
     return any(
         isinstance(node, cst.Call)
-        and _name_of(node) == "add_argument"
+        and loading_scopes.name_of_call(node) == "add_argument"
         and any(_literal_text(one.value).lstrip("-").replace("-", "_") == option for one in node.args)
         and any(
             one.keyword is not None
@@ -285,6 +282,30 @@ def _is_shipped(frame: Frame, name: str) -> bool:
     )
 
 
+def _is_beside(frame: Frame, path: cst.BaseExpression, words: Sequence[str]) -> bool:
+    """Whether the function puts the path together of `__file__` and the name of a file, or of one of few."""
+    if frame.function is None:
+        return False
+    held = {part.value for part in walk(path) if isinstance(part, cst.Name)}
+    told = list(words)
+    beside = "__file__" in held
+    for node in loading_scopes.telling_nodes(frame, frame.function.node):
+        match node:
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=value) if (
+                name in held
+            ):
+                told += _words(value)
+                beside = beside or any(
+                    isinstance(part, cst.Name) and part.value == "__file__" for part in walk(value)
+                )
+            case _:
+                pass
+    return beside and any(map(_FILE_NAME.search, told))
+
+
+_FILE_NAME = re.compile(r"\w[\w{}]*\.\w+$")
+
+
 def _literal(value: Value) -> str:
     return str(value.value) if isinstance(value, Literal) else ""
 
@@ -308,32 +329,16 @@ def _saved_by_class(frame: Frame, path: str) -> bool:
         return False
     return any(
         isinstance(node, cst.Call)
-        and api.SAVES.search(_name_of(node)) is not None
+        and api.SAVES.search(loading_scopes.name_of_call(node)) is not None
         and any(frame.analysis.text(argument.value) == path for argument in node.args)
         for method in owner.methods.values()
         for node in walk(method.body)
     )
 
 
-def _trains(loop: cst.For | cst.While) -> bool:
-    """Whether a loop trains: what is loaded after it is the best of what it saved."""
-    return any(
-        isinstance(node, cst.Call) and _name_of(node) in ("backward", "train_epoch", "train_one_epoch")
-        for node in walk(loop.body)
-    )
-
-
-def _name_of(call: cst.Call) -> str:
-    match call.func:
-        case cst.Name(value=name) | cst.Attribute(attr=cst.Name(value=name)):
-            return name
-        case _:
-            return ""
-
-
 def _fetches(frame: Frame, call: cst.Call) -> bool:
     """Whether a call brings a file from the web."""
-    name = _name_of(call)
+    name = loading_scopes.name_of_call(call)
     if api.FETCHES.search(name) is not None:
         return True
     if name.startswith("download") and "cache" in name:
@@ -363,8 +368,8 @@ def _read_scope(
     frame: Frame, scope: cst.CSTNode, call: cst.BaseExpression, path: str, use: _Use
 ) -> list[str]:
     """The names that the loaded thing is bound to; what the scope does with them goes into `use`."""
-    nodes = _telling(frame, scope)
-    around = _around(frame, scope, call)
+    nodes = loading_scopes.telling_nodes(frame, scope)
+    around = loading_scopes.calls_around(frame, scope, call)
     # a notebook is opened again another day and run from the middle
     apart = frame.analysis.options.in_cells and isinstance(scope, cst.Module)
     targets: list[str] = []
@@ -373,9 +378,13 @@ def _read_scope(
         if node is call:
             met = True
         match node:
-            case cst.For() | cst.While() if not met and not apart and _trains(node):
+            case cst.For() | cst.While() if not met and not apart and id(node) not in around:
                 # the call may stand in the loop itself
-                use.saved_here = use.saved_here or id(node) not in around
+                use.saved_here = (
+                    use.saved_here
+                    or loading_scopes.trains(node)
+                    or loading_scopes.saves(frame, scope, node, around)
+                )
             case cst.Assign(targets=[cst.AssignTarget(target=target)], value=cst.Call() as fetch) if (
                 not met and frame.analysis.text(target) == path and _fetches(frame, fetch)
             ):
@@ -395,7 +404,7 @@ def _read_scope(
                     function.attr.value if isinstance(function, cst.Attribute) else ""
                 )
                 name = text.rpartition(".")[2]
-                if not met and not apart and api.SAVES.search(name):
+                if not met and not apart and (api.SAVES.search(name) or name in _COPIES):
                     use.saved_here = use.saved_here or any(
                         frame.analysis.text(argument.value) == path for argument in arguments
                     )
@@ -419,39 +428,8 @@ def _read_scope(
 
 
 _REMOVES = frozenset(("remove", "unlink"))
-_TELLING = frozenset((cst.For, cst.While, cst.Assign, cst.Call, cst.Attribute, cst.Subscript, cst.Comparison))
-
-
-def _telling(frame: Frame, scope: cst.CSTNode) -> list[cst.CSTNode]:
-    """The nodes of a scope that may say what becomes of what is loaded; looked for once."""
-    key = ("telling", id(scope))
-    known: list[cst.CSTNode] | None = frame.analysis.notes.get(key)
-    if known is None:
-        known = frame.analysis.notes[key] = [node for node in _own(scope) if type(node) in _TELLING]
-    return known
-
-
-def _around(frame: Frame, scope: cst.CSTNode, call: cst.CSTNode) -> set[int]:
-    """The call and the nodes around it in the scope, by id."""
-    key = ("parents", id(scope))
-    above: dict[int, int] | None = frame.analysis.notes.get(key)
-    if above is None:
-        above = frame.analysis.notes[key] = parents(scope)
-    found = {id(call)}
-    current = above.get(id(call))
-    while current is not None:
-        found.add(current)
-        current = above.get(current)
-    return found
-
-
-def _own(scope: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """The nodes of a scope; for a module, without those of its functions and classes."""
-    if not isinstance(scope, cst.Module):
-        yield from walk(scope)
-        return
-    apart = cst.FunctionDef, cst.ClassDef
-    yield from (node for node in walk(scope, below=apart) if not isinstance(node, (cst.Module, *apart)))
+_COPIES = frozenset(("copy", "copy2", "copyfile", "move", "rename", "replace", "symlink"))
+"""Functions that give a file that is there another name."""
 
 
 def _takes_whole(value: cst.CSTNode, call: cst.CSTNode) -> bool:

@@ -95,6 +95,25 @@ def _speaks_of_tensors(function: Function) -> bool:
     return _ANNOTATION.search(text) is not None
 
 
+def in_a_test(frame: Frame) -> bool:
+    """Whether the file is one of tests, or a test has led here."""
+    if any(
+        isinstance(node, (cst.FunctionDef, cst.ClassDef)) and node.name.value.startswith(("test_", "Test"))
+        for node in frame.analysis.module.body
+    ):
+        return True
+    current: Frame | None = frame
+    while current is not None:
+        function = current.function
+        if function is not None:
+            if function.name.startswith("test_"):
+                return True
+            if function.owner is not None and "Test" in function.owner.name:
+                return True
+        current = current.caller
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """What a parameter is: a tensor, or a tuple (`count` of them) or list (`many`) of tensors; `optional`: or None."""
@@ -350,7 +369,7 @@ def _of_call(frame: Frame, node: cst.Call, names: set[str]) -> Iterator[tuple[st
             yield "no", name
         if path == "torch.from_numpy":
             for argument in node.args:  # `torch.from_numpy(image.transpose(2, 0, 1))`
-                made_of = _receiver(argument.value)
+                made_of = receiver_name(argument.value)
                 if made_of in names:
                     yield "array", made_of
     elif path in factories.FACTORIES:
@@ -399,7 +418,7 @@ def resolved_path(frame: Frame, node: cst.BaseExpression) -> str | None:
     return ".".join([value.path, *reversed(parts)]) if isinstance(value, Api) else None
 
 
-def _receiver(node: cst.BaseExpression) -> str:
+def receiver_name(node: cst.BaseExpression) -> str:
     """The name of what a chain of methods is called on: `x` in `x[0].transpose(1, 0).copy()`."""
     current = node
     while isinstance(current, (cst.Call, cst.Attribute, cst.Subscript)):

@@ -19,6 +19,7 @@ from torchdev_lint.flow import (  # registers the handlers, too
     statements,
     stored_devices,
 )
+from torchdev_lint.flow.accelerator_needs import parts_for_accelerators
 from torchdev_lint.flow.analysis import Analysis, Options, Recording
 from torchdev_lint.flow.classes import ClassModel, held_at_first, symbolic_self, without_caller
 from torchdev_lint.flow.conditions import Atom, Key
@@ -241,6 +242,7 @@ def settle_literals(analysis: Analysis) -> list[DeviceLiteral]:
     """One event for each literal: its use is guarded when every way that leads to it is."""
     settled = []
     bare = frozenset(map(id, standing_alone(analysis.module))) if analysis.literals else frozenset()
+    meant = parts_for_accelerators(analysis.module) if analysis.literals else frozenset()
     placing = _placing(analysis.module) if not TESTING.isdisjoint(analysis.imported) else None
     for uses in analysis.literals.values():
         if (
@@ -253,6 +255,7 @@ def settle_literals(analysis: Analysis) -> list[DeviceLiteral]:
         decisive = called or uses
         guarded = (
             id(uses[0].node) in analysis.redeemed
+            or (not uses[0].index and id(uses[0].node) in meant)
             or all(use.guarded for use in decisive)
             or (bool(called) and all(u.guarded for u in uses if not u.inlined))
         )

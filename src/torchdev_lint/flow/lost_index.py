@@ -119,6 +119,8 @@ def check_cuda_method(frame: Frame, receiver: Value, site: CallSite) -> None:
     call = site.node
     if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute) or site.receiver is None:
         return
+    if _is_of_process(frame):
+        return
     moved = frame.analysis.text(site.receiver)
     meant, form = _meant(frame), "guarded"
     if meant is None:
@@ -134,6 +136,20 @@ def check_cuda_method(frame: Frame, receiver: Value, site: CallSite) -> None:
     else:
         edits = ((call, f"{moved}.to({meant})"),)
     _publish(frame, call, form, f"{moved}.cuda()", meant, edits)
+
+
+_COLLECTIVES = frozenset("broadcast all_gather all_reduce reduce_scatter gather scatter".split())
+
+
+def _is_of_process(frame: Frame) -> bool:
+    """Whether the function is one step of a process among others, each of which has set its own device as the current one: it hands
+    tensors to the others."""
+    return frame.function is not None and any(
+        isinstance(node, cst.Call)
+        and (dotted(node.func) or "").startswith(("torch.distributed.", "dist."))
+        and (dotted(node.func) or "").rpartition(".")[2] in _COLLECTIVES
+        for node in walk(frame.function.node.body)
+    )
 
 
 def check_device_argument(frame: Frame, argument: Argument, *, of_device: bool = False) -> None:

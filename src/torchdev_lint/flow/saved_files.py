@@ -7,6 +7,9 @@ numbers, in lists and dicts are followed; a model's `state_dict` goes into a mod
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+
+import libcst as cst
 
 from torchdev_lint.flow import device_values
 from torchdev_lint.flow.analysis import Analysis
@@ -15,6 +18,8 @@ from torchdev_lint.flow.conditions import Key
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Cpu, Device, leaves
+from torchdev_lint.flow.operands import dotted
+from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import (
     NONE,
     UNKNOWN,
@@ -115,10 +120,10 @@ def _loaded(value: Value, place: Device | None) -> Value:
 
 
 def saved_from_host(analysis: Analysis) -> bool:
-    """Whether what the program saves, in the scripts beside the file and in what it imports, was brought to the CPU for that."""
-    if analysis.says(SAVING):
-        return False
+    """Whether what the program saves was brought to the CPU for that: in the file, else in the scripts beside it and in what it imports."""
     known = analysis.notes.get("saved from host")
+    if known is None and analysis.says(SAVING):
+        known = analysis.notes["saved from host"] = _brings_what_it_saves(analysis)
     if known is None:
         saved = [given for text in analysis.imports.texts_around(analysis) for given in SAVED.findall(text)]
         known = any(map(ON_HOST.search, saved)) and not any(
@@ -126,3 +131,46 @@ def saved_from_host(analysis: Analysis) -> bool:
         )
         analysis.notes["saved from host"] = known
     return bool(known)
+
+
+def _brings_what_it_saves(analysis: Analysis) -> bool:
+    """Whether each function of the file that saves something goes through what it saves and brings every tensor to the CPU."""
+    brought = [
+        _brings(function, call.args[0].value)
+        for function in walk(analysis.module)
+        if isinstance(function, cst.FunctionDef)
+        for call in _saving(function.body)
+    ]
+    return (
+        bool(brought) and all(brought) and len(brought) == len(list(_saving(analysis.module, all_of_it=True)))
+    )
+
+
+def _saving(root: cst.CSTNode, *, all_of_it: bool = False) -> Iterator[cst.Call]:
+    """The calls that save something; those of functions within have their own function."""
+    for node in walk(root, below=() if all_of_it else (cst.FunctionDef,)):
+        if isinstance(node, cst.Call) and node.args and dotted(node.func) in SAVERS:
+            yield node
+
+
+def _brings(function: cst.FunctionDef, saved: cst.BaseExpression) -> bool:
+    """Whether a loop over what is saved brings its items to the CPU: `held[key] = value.cpu()`."""
+    return any(
+        isinstance(loop, cst.For)
+        and any(isinstance(part, cst.Name) and dotted(part) == dotted(saved) for part in walk(loop.iter))
+        and any(map(_goes_to_host, walk(loop.body)))
+        for loop in walk(function.body)
+    )
+
+
+def _goes_to_host(node: cst.CSTNode) -> bool:
+    match node:
+        case cst.Call(func=cst.Attribute(attr=cst.Name(value="cpu")), args=[]):
+            return True
+        case cst.Call(
+            func=cst.Attribute(attr=cst.Name(value="to")),
+            args=[cst.Arg(value=cst.SimpleString() as where), *_],
+        ):
+            return where.raw_value == "cpu"
+        case _:
+            return False

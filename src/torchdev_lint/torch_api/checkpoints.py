@@ -47,7 +47,9 @@ OF_OTHERS = re.compile(r"(?i)pre_?train|hugging_?face|(?:^|_)hf(?:_|$)")
 RANK = re.compile(r"(?i)(?:^|_)rank(?:_|$)")
 """Names of files of which every process has its own: the process that loads one has saved it, where it runs."""
 
-SHARDED = re.compile(r"(?m)^\s*(?:from|import) torch\.distributed\.(?:_?fsdp|checkpoint)\b")
+SHARDED = re.compile(
+    r"(?m)^\s*(?:from|import) torch\.distributed\.(?:_?fsdp|checkpoint)\b|^\s*from fairscale\b.*\bFullyShardedDataParallel\b"
+)
 """What only the code of sharded training imports."""
 
 CHECKPOINT_NAME = re.compile(

@@ -985,9 +985,12 @@ def test_the_branch_that_does_not_register_is_reported() -> None:
     )
 
 
-@pytest.mark.parametrize(("before", "after", "found"), [(".cuda()", "", 0), ("", "model.cuda()", 1)])
+@pytest.mark.parametrize(
+    ("before", "after", "found"),
+    [(".cuda()", "", 0), ("", "model.cuda()", 0), ("", "model.cuda() if path else model", 1)],
+)
 def test_loaded_into_a_model_that_is_on_an_accelerator(before: str, after: str, found: int) -> None:
-    """A machine without an accelerator would not have come so far."""
+    """A machine without an accelerator would not have come so far, or does not go on."""
     program = HEAD + textwrap.dedent(
         f"""
         def restored(path):

@@ -1,0 +1,146 @@
+"""What else the scope does that loads a checkpoint: whether it has saved the file itself, and whether it goes on without an accelerator."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from torchdev_lint.flow import device_values, operands
+from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.lattice import Accelerator
+from torchdev_lint.flow.trees import parents, walk
+
+_TELLING = frozenset((cst.For, cst.While, cst.Assign, cst.Call, cst.Attribute, cst.Subscript, cst.Comparison))
+_TRAINING = re.compile(r"(?:train|fit)(?:_|$)")
+
+
+def scope_of(frame: Frame) -> cst.CSTNode:
+    """The function that is being read, or the module."""
+    return frame.analysis.module if frame.function is None else frame.function.node
+
+
+def trains(loop: cst.For | cst.While) -> bool:
+    """Whether a loop trains: what is loaded after it is the best of what it saved."""
+    return not _called(loop).isdisjoint(("backward", "train_epoch", "train_one_epoch"))
+
+
+def saves(frame: Frame, scope: cst.CSTNode, loop: cst.For | cst.While, around: set[int]) -> bool:
+    """Whether a loop has a function train and saves models itself, and always runs before what is loaded here."""
+    called = _called(loop)
+    trains = "save" in called and any(map(_TRAINING.match, called))
+    return trains and _runs_along(frame, scope, loop, around)
+
+
+def goes_to_accelerator(frame: Frame, scope: cst.CSTNode, call: cst.Call) -> bool:
+    """Whether the model that the checkpoint is loaded into is put on an accelerator afterwards, whatever the machine: one without
+    does not go on."""
+    around = calls_around(frame, scope, call)
+    names: set[str] = set()
+    met = False
+    for node in telling_nodes(frame, scope):
+        met = met or node is call
+        match node:
+            case cst.Call(func=cst.Attribute(value=receiver, attr=cst.Name(value="load_state_dict"))) if (
+                id(node) in around
+            ):
+                names.add(operands.dotted(receiver) or "")
+            case cst.Assign(targets=[cst.AssignTarget(target=target)], value=value) if met:
+                if names & {operands.dotted(value) or ""}:
+                    names.add(operands.dotted(target) or "")
+            case cst.Call(
+                func=cst.Attribute(value=receiver, attr=cst.Name(value=method)), args=arguments
+            ) if met and ((operands.dotted(receiver) or "") in names):
+                moves = (method == "cuda" and not arguments) or (
+                    method == "to" and bool(arguments) and _is_accelerator(frame, arguments[0].value)
+                )
+                if moves and _runs_along(frame, scope, node, around):
+                    return True
+            case _:
+                pass
+    return False
+
+
+def _runs_along(frame: Frame, scope: cst.CSTNode, node: cst.CSTNode, around: set[int]) -> bool:
+    """Whether a statement depends on no condition that what is loaded does not depend on."""
+    above, branches = _above(frame, scope), _branches(frame, scope)
+    current: int | None = id(node)
+    while current is not None:
+        if current in branches and current not in around:
+            return False
+        current = above.get(current)
+    return True
+
+
+def _branches(frame: Frame, scope: cst.CSTNode) -> set[int]:
+    """What runs only sometimes, by id."""
+    key = ("branches", id(scope))
+    known: set[int] | None = frame.analysis.notes.get(key)
+    if known is None:
+        known = frame.analysis.notes[key] = {
+            id(part)
+            for node in walk(scope)
+            if isinstance(node, (cst.If, cst.IfExp, cst.ExceptHandler))
+            for part in ((node.body, node.orelse) if isinstance(node, (cst.If, cst.IfExp)) else (node.body,))
+            if part is not None
+        }
+    return known
+
+
+def _is_accelerator(frame: Frame, node: cst.BaseExpression) -> bool:
+    """Whether an expression is an accelerator on every machine."""
+    if isinstance(node, cst.SimpleString):
+        return str(node.raw_value) == "cuda"
+    value = dict(frame.visible_names()).get(node.value) if isinstance(node, cst.Name) else None
+    return value is not None and isinstance(device_values.as_device(value), Accelerator)
+
+
+def _called(loop: cst.For | cst.While) -> set[str]:
+    return {name_of_call(node) for node in walk(loop.body) if isinstance(node, cst.Call)}
+
+
+def name_of_call(call: cst.Call) -> str:
+    match call.func:
+        case cst.Name(value=name) | cst.Attribute(attr=cst.Name(value=name)):
+            return name
+        case _:
+            return ""
+
+
+def telling_nodes(frame: Frame, scope: cst.CSTNode) -> list[cst.CSTNode]:
+    """The nodes of a scope that may say what becomes of what is loaded; looked for once."""
+    key = ("telling", id(scope))
+    known: list[cst.CSTNode] | None = frame.analysis.notes.get(key)
+    if known is None:
+        known = frame.analysis.notes[key] = [node for node in _own(scope) if type(node) in _TELLING]
+    return known
+
+
+def _above(frame: Frame, scope: cst.CSTNode) -> dict[int, int]:
+    """What each node of a scope stands in, by id."""
+    key = ("parents", id(scope))
+    above: dict[int, int] | None = frame.analysis.notes.get(key)
+    if above is None:
+        above = frame.analysis.notes[key] = parents(scope)
+    return above
+
+
+def calls_around(frame: Frame, scope: cst.CSTNode, call: cst.CSTNode) -> set[int]:
+    """The call and the nodes around it in the scope, by id."""
+    above = _above(frame, scope)
+    found = {id(call)}
+    current = above.get(id(call))
+    while current is not None:
+        found.add(current)
+        current = above.get(current)
+    return found
+
+
+def _own(scope: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The nodes of a scope; for a module, without those of its functions and classes."""
+    if not isinstance(scope, cst.Module):
+        yield from walk(scope)
+        return
+    apart = cst.FunctionDef, cst.ClassDef
+    yield from (node for node in walk(scope, below=apart) if not isinstance(node, (cst.Module, *apart)))

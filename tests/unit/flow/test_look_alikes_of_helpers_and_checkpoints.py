@@ -1,0 +1,301 @@
+"""Pairs of look-alikes of further unseen repositories: helpers that are given CPU tensors, files that need no `map_location`."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from torchdev_lint.config import Config
+from torchdev_lint.engine.findings import findings
+from torchdev_lint.engine.sources import DiskSources
+
+HEAD = """\
+import shutil
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+"""
+
+PAIRS: dict[str, tuple[str, str]] = {
+    "the best of what this run has copied": (
+        """
+        def main(args, log, loader):
+            model = nn.Linear(3, 3).to(device)
+            for epoch in range(3):
+                if train(model, loader) > 0:
+                    shutil.copy(log.path("latest"), log.path("best"))
+            model.load_state_dict(torch.load(log.path("best")))
+        """,
+        """
+        def main(args, log, loader):
+            model = nn.Linear(3, 3).to(device)
+            for epoch in range(3):
+                if train(model, loader) > 0:
+                    print(log.path("latest"), log.path("best"))
+            model.load_state_dict(torch.load(log.path("best")))
+        """,
+    ),
+    "after a loop that trains and saves": (
+        """
+        def main(args, log, loader):
+            model = nn.Linear(3, 3).to(device)
+            for epoch in range(3):
+                train(model, loader)
+                torch.save(model.state_dict(), log.best)
+            model.load_state_dict(torch.load(log.path("best.pth")))
+        """,
+        """
+        def main(args, log, loader):
+            model = nn.Linear(3, 3).to(device)
+            if args.training:
+                for epoch in range(3):
+                    train(model, loader)
+                    torch.save(model.state_dict(), log.best)
+            model.load_state_dict(torch.load(log.path("best.pth")))
+        """,
+    ),
+    "weights beside the file, by a name of the function": (
+        """
+        class Matcher(nn.Module):
+            def __init__(self, kind):
+                super().__init__()
+                path = Path(__file__).parent
+                path = path / "weights/matcher_{}.pth".format(kind)
+                self.load_state_dict(torch.load(str(path)))
+        """,
+        """
+        class Matcher(nn.Module):
+            def __init__(self, kind, folder):
+                super().__init__()
+                path = Path(folder).parent
+                path = path / "weights/matcher_{}.pth".format(kind)
+                self.load_state_dict(torch.load(str(path)))
+        """,
+    ),
+    "a program that goes on with a GPU only": (
+        """
+        def demo(path):
+            model = nn.DataParallel(nn.Linear(3, 3))
+            model.load_state_dict(torch.load(path + "/checkpoint.pth"))
+            model = model.module
+            model.to("cuda")
+        """,
+        """
+        def demo(path, fast):
+            model = nn.DataParallel(nn.Linear(3, 3))
+            model.load_state_dict(torch.load(path + "/checkpoint.pth"))
+            model = model.module
+            if fast:
+                model.to("cuda")
+        """,
+    ),
+    "what is saved was brought to the CPU, item by item": (
+        """
+        def save(model, path):
+            state_dict = model.state_dict()
+            for key in list(state_dict.keys()):
+                value = state_dict[key]
+                state_dict[key] = value.detach().clone().to("cpu").to(torch.float16)
+            torch.save(state_dict, path)
+        def resumed(model, path):
+            model.load_state_dict(torch.load(path + "/model.pth"))
+            return model.to(device)
+        """,
+        """
+        def save(model, path):
+            state_dict = model.state_dict()
+            for key in list(state_dict.keys()):
+                value = state_dict[key]
+                state_dict[key] = value.detach().clone().to(torch.float16)
+            torch.save(state_dict, path)
+        def resumed(model, path):
+            model.load_state_dict(torch.load(path + "/model.pth"))
+            return model.to(device)
+        """,
+    ),
+    "addresses of torchvision": (
+        """
+        from torch.hub import load_state_dict_from_url
+        from torchvision.models.resnet import model_urls
+        def built(model, arch):
+            model.load_state_dict(load_state_dict_from_url(model_urls[arch]))
+        """,
+        """
+        from torch.hub import load_state_dict_from_url
+        from somewhere.resnet import model_urls
+        def built(model, arch):
+            model.load_state_dict(load_state_dict_from_url(model_urls[arch]))
+        """,
+    ),
+    "shards of fairscale": (
+        """
+        from fairscale.nn import FullyShardedDataParallel
+        def filled(model, file):
+            model.load_state_dict(torch.load(file + "/checkpoint.pth"))
+        """,
+        """
+        from fairscale.nn import Pipe
+        def filled(model, file):
+            model.load_state_dict(torch.load(file + "/checkpoint.pth"))
+        """,
+    ),
+    "brought to the CPU where it is used": (
+        """
+        def picked(timesteps: torch.Tensor, schedule):
+            table = torch.index_select(schedule.alphas, 0, timesteps.cpu())
+            return table + 1
+        """,
+        """
+        def picked(timesteps: torch.Tensor, schedule):
+            table = torch.index_select(schedule.alphas, 0, torch.arange(len(timesteps)))
+            return table + 1
+        """,
+    ),
+    "a number is no tensor": (
+        """
+        def ids(rows, fixed: int = 4096):
+            found = []
+            for row in rows:
+                start = found[-1].max() + 1 if len(found) > 0 else 0
+                found.append(torch.arange(3).view(1, -1) + start)
+                if row:
+                    if fixed > 0:
+                        fixed = fixed - start
+                    found.append(torch.arange(3) + fixed + start)
+            return found
+        """,
+        """
+        def ids(rows, fixed: torch.Tensor):
+            found = []
+            for row in rows:
+                start = found[-1].max() + 1 if len(found) > 0 else 0
+                found.append(torch.arange(3).view(1, -1) + start)
+                if row:
+                    if fixed > 0:
+                        fixed = fixed - start
+                    found.append(torch.arange(3) + fixed + start)
+            return found
+        """,
+    ),
+    "what comes of it is moved afterwards": (
+        """
+        def positions(x: torch.Tensor, times: torch.Tensor):
+            rows = {"t": times, "h": torch.arange(3)}
+            ids = torch.cartesian_prod(rows["t"], rows["h"])
+            return x, ids.to(x.device)
+        """,
+        """
+        def positions(x: torch.Tensor, times: torch.Tensor):
+            rows = {"t": times, "h": torch.arange(3)}
+            ids = torch.cartesian_prod(rows["t"], rows["h"])
+            return x.to(times.device), ids
+        """,
+    ),
+    "by default what a method called cuda is asked for": (
+        """
+        class Features:
+            def cuda(self, device: str = "cuda:0"):
+                return self.moved(device)
+        """,
+        """
+        class Features:
+            def loaded(self, device: str = "cuda:0"):
+                return self.moved(device)
+        """,
+    ),
+    "a loader with a stream of its own": (
+        """
+        class Loader:
+            def __init__(self, data, device: torch.device = torch.device("cuda", 0)):
+                self.device = device
+                self.stream = torch.cuda.Stream(device=device)
+        """,
+        """
+        class Loader:
+            def __init__(self, data, device: torch.device = torch.device("cuda", 0)):
+                self.device = device
+                self.data = data
+        """,
+    ),
+    "one of several GPUs": (
+        """
+        def divided(model, count):
+            for index, block in enumerate(model.blocks):
+                block.device = torch.device(f"cuda:{index % count}")
+            model.blocks[-1].output_device = torch.device("cuda:0")
+        """,
+        """
+        def divided(model, count):
+            for index, block in enumerate(model.blocks):
+                block.device = torch.device(f"cpu:{index % count}")
+            model.blocks[-1].output_device = torch.device("cuda:0")
+        """,
+    ),
+    "a process among others has its own device": (
+        """
+        def shuffled(x, device: torch.device):
+            order = torch.randperm(len(x))
+            if device.type == "cuda":
+                order = order.cuda()
+            torch.distributed.broadcast(order, src=0)
+            return order
+        """,
+        """
+        def shuffled(x, device: torch.device):
+            order = torch.randperm(len(x))
+            if device.type == "cuda":
+                order = order.cuda()
+            return order
+        """,
+    ),
+    "a helper of tests brings the target": (
+        """
+        from tests.helpers import check_updated
+        def test_embedding():
+            model = nn.Linear(3, 3).to("cuda")
+            check_updated(model, torch.randn(2, 3))
+        """,
+        """
+        from tests.helpers import check_updated
+        def embedded():
+            model = nn.Linear(3, 3).to("cuda")
+            check_updated(model, torch.randn(2, 3))
+        """,
+    ),
+}
+
+
+def _codes(program: str) -> list[str]:
+    told = findings(HEAD + textwrap.dedent(program), "program.py", Config())
+    return [finding.code for finding in told if not finding.code.startswith("TDV1")]
+
+
+@pytest.mark.parametrize(("right", "_wrong"), PAIRS.values(), ids=PAIRS)
+def test_right(right: str, _wrong: str) -> None:
+    assert _codes(right) == []
+
+
+@pytest.mark.parametrize(("_right", "wrong"), PAIRS.values(), ids=PAIRS)
+def test_wrong(_right: str, wrong: str) -> None:
+    assert _codes(wrong) != []
+
+
+@pytest.mark.parametrize(("folder", "found"), [("datasets", []), ("models", ["TDV005"])])
+def test_a_folder_of_data_sets(tmp_path: Path, folder: str, found: list[str]) -> None:
+    """What prepares data does so on the host."""
+    file = tmp_path / folder / "sampling.py"
+    file.parent.mkdir()
+    program = """
+        def sampled(frames: torch.Tensor, count):
+            return torch.index_select(frames, 0, torch.arange(count))
+        """
+    text = HEAD + textwrap.dedent(program)
+    file.write_text(text)
+    told = findings(text, str(file), Config(root=str(tmp_path)), sources=DiskSources())
+    assert [finding.code for finding in told] == found
