@@ -32,7 +32,7 @@ from torchdev_lint.flow import (
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.classes import ClassModel, instantiate
 from torchdev_lint.flow.frame import Frame, expression
-from torchdev_lint.flow.functions import call, not_followed
+from torchdev_lint.flow.functions import call, is_out_of_reach, not_followed
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Anywhere, Cpu, Device, Origin, leaves
 from torchdev_lint.flow.model_calls import check_inputs_together
@@ -145,6 +145,8 @@ def call_value(frame: Frame, callee: Value, site: CallSite) -> Value:
         case Import():
             return call_value(frame, frame.analysis.imports.force(callee), site)
         case Function():
+            if callee.receiver is None and is_out_of_reach(frame, callee, site):
+                return torch_functions.unresolved(frame, site.callee, site)
             return call(frame, callee, site)
         case Class(model=model):
             return instantiate(frame, model, site)
@@ -217,8 +219,12 @@ def _call_object(frame: Frame, thing: Object, site: CallSite) -> Value:
         for name in ("__call__", "forward"):
             method = state.model.find(name)
             if method is not None:
-                return call(frame, state.model.function(method, name, thing), site)
-        if state.kind != "module":
+                function = state.model.function(method, name, thing)
+                if not is_out_of_reach(frame, function, site):
+                    return call(frame, function, site)
+                state = _of_unread_class(state)
+                break
+        if state.kind == "instance":
             return not_followed(frame, site)
     known = library_calls.call_instance(frame, thing, site)
     if known is not None:
@@ -391,6 +397,7 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
     ):
         frame.env.default_device = UNKNOWN_DEVICE
     optimizers.call_method(frame, thing, name, site)
+    unread = False
     if state.api.startswith("torch.distributions."):
         drawn = distributions.call_method(frame, thing, name, site)
         if drawn is not None:
@@ -402,8 +409,11 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
     if state.model is not None:
         method = state.model.find(name)
         if method is not None:
-            return call(frame, state.model.function(method, name, thing), site)
-        if state.kind == "module" and name == "__call__":
+            function = state.model.function(method, name, thing)
+            if not is_out_of_reach(frame, function, site):
+                return call(frame, function, site)
+            unread = True
+        elif state.kind == "module" and name == "__call__":
             return call_object(frame, thing, site)
     if name in module_api.IN_PLACE_MOVES:
         return modules.transfer(frame, thing, name, site)
@@ -413,7 +423,7 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
             Items((UNKNOWN, element)) if name == "items" else element if name == "values" else UNKNOWN
         )
     modules.note_evidence(frame, thing, name)
-    state = frame.state(thing)
+    state = _of_unread_class(frame.state(thing)) if unread else frame.state(thing)
     if state.kind == "module":
         found = modules.call_module_method(frame, thing, name, site)
         if found is not None:
@@ -449,6 +459,11 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
     if frame.env.knows(held) or _runs_model(frame, held):
         return call_object(frame, held, site)
     return not_followed(frame, site)
+
+
+def _of_unread_class(state: State) -> State:
+    """What is known of an instance whose class is not read: whether it is a module is seen by what is done with it."""
+    return state if state.moved else replace(state, kind="unknown")
 
 
 def _is_put_aside(frame: Frame, thing: Object, state: State, name: str) -> bool:

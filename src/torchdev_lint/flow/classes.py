@@ -12,7 +12,7 @@ from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.environment import Environment
 from torchdev_lint.flow.evidence import sequence_parameters
 from torchdev_lint.flow.frame import Frame
-from torchdev_lint.flow.functions import bind_symbolically, call, can_follow, run_body
+from torchdev_lint.flow.functions import bind_symbolically, call, can_follow, is_half_built, run_body
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import (
     CPU,
@@ -351,11 +351,12 @@ def instantiate(frame: Frame, model: ClassModel, site: CallSite) -> Value:
     initializer = model.find("__init__")
     if initializer is not None:
         function = model.function(initializer, "__init__", thing)
-        if can_follow(frame, function):
+        followed = can_follow(frame, function)
+        if followed:
             first = frame.analysis.frames
             call(frame, function, site)
             frame.set_state(thing, replace(frame.state(thing), span=(first, frame.analysis.frames)))
-        else:
+        if not followed or is_half_built(frame, thing):
             frame.set_state(thing, replace(frame.state(thing), device=UNKNOWN_DEVICE, moved=False))
             return thing
     state = frame.state(thing)

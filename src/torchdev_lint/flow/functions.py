@@ -106,11 +106,12 @@ def following(frame: Frame, result: Object, site: CallSite) -> Object:
 def call(frame: Frame, function: Function, site: CallSite) -> Value:
     """The result of calling a function of the project."""
     site = with_identities(frame, site)
-    matters = not function.frame.source.foreign or _hands_over(frame, function, site)
-    if not can_follow(frame, function, site) or not frame.analysis.affords(function, matters=matters):
+    matters = _matters_elsewhere(frame, function, site)
+    out_of_reach = is_out_of_reach(frame, function, site)
+    if out_of_reach or not can_follow(frame, function, site):
         # Functions that call each other spend their time on such calls, and on few statements.
         frame.analysis.spend(foreign=frame.source.foreign)
-        if function.receiver is not None:
+        if function.receiver is not None and not out_of_reach:
             escape(frame, function.receiver)
         result = not_followed(frame, site, function.name)
         return _without_recursion(frame, function) or result
@@ -174,6 +175,45 @@ def _without_recursion(frame: Frame, function: Function) -> Value | None:
     if not returned or not all(isinstance(value, Tensor) for value in returned):
         return None
     return join_all(returned)
+
+
+def is_out_of_reach(frame: Frame, function: Function, site: CallSite) -> bool:
+    """Whether a function of another file is not read for this call because enough of other files was read already.
+
+    The call is then what it would be without the other file, so that nothing is lost by having it: a method that cannot be read is
+    not taken to move its object. Of what was built only in part, nothing is read.
+    """
+    if not function.frame.source.foreign:
+        return False
+    receiver = function.receiver
+    if not (isinstance(receiver, Object) and is_half_built(frame, receiver)) and frame.analysis.affords(
+        function, matters=_matters_elsewhere(frame, function, site)
+    ):
+        return False
+    _note_half_built(frame)
+    return True
+
+
+_HALF_BUILT = "half built"
+
+
+def is_half_built(frame: Frame, thing: Object) -> bool:
+    """Whether the constructor of an instance was not read to its end: what it is made of is not known."""
+    return (_HALF_BUILT, thing.key) in frame.analysis.notes
+
+
+def _note_half_built(frame: Frame) -> None:
+    """A call that cannot be read belongs to these constructors of other files: what they leave behind is not the whole instance."""
+    current: Frame | None = frame
+    while current is not None and current.source.foreign:
+        function = current.function
+        if function is not None and function.name == "__init__" and isinstance(function.receiver, Object):
+            frame.analysis.notes[_HALF_BUILT, function.receiver.key] = True
+        current = current.caller
+
+
+def _matters_elsewhere(frame: Frame, function: Function, site: CallSite) -> bool:
+    return not function.frame.source.foreign or _hands_over(frame, function, site)
 
 
 def _is_helper(frame: Frame, function: Function) -> bool:

@@ -268,8 +268,11 @@ _MODULE_WORD = re.compile(
 
 
 def is_module_like(frame: Frame, thing: Object) -> bool:
-    """Whether a thing of an unknown class is a module, by its name or that of its class."""
-    api = frame.state(thing).api.rpartition(".")[2]
+    """Whether a thing of a class that is unknown, or is not read, is a module: by its name or that of its class."""
+    state = frame.state(thing)
+    api = state.api.rpartition(".")[2]
+    if state.model is not None and state.kind == "module":
+        return True
     return api[:1].isupper() or _MODULE_WORD.search(thing.text.rpartition(".")[2]) is not None
 
 

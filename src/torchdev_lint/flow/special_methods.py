@@ -40,14 +40,16 @@ def binary_operation(frame: Frame, node: cst.BinaryOperation, left: Value, right
 
 
 def item(frame: Frame, node: cst.CSTNode, thing: Object, key: Value) -> Value | None:
-    """`thing[key]`; None where the class does not say."""
+    """`thing[key]`; None where the class does not say, or is of another file and leaves it as unknown as if it had not been read."""
     method = _method(frame, thing, "__getitem__")
     if method is None:
         return None
     written = _key(node)
     if written is None or key == UNKNOWN or not isinstance(node, cst.Subscript):
-        return _run(frame, method, cst.Name("__getitem__"), ())
-    return _run(frame, method, node, (Argument(key, Implied(written)),))
+        found = _run(frame, method, cst.Name("__getitem__"), ())
+    else:
+        found = _run(frame, method, node, (Argument(key, Implied(written)),))
+    return None if found == UNKNOWN and method.frame.source.foreign else found
 
 
 def set_item(frame: Frame, node: cst.Subscript, thing: Object, key: Value, value: Value) -> bool:

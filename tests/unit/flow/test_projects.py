@@ -499,6 +499,90 @@ def test_the_number_of_files_is_bounded(check: Check, monkeypatch: pytest.Monkey
     assert check({"main.py": main.format(0), **chain, "m9.py": last}) == []
 
 
+NETS = """
+    import torch
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a = 1
+            self.layer = self.build()
+
+        def build(self):
+            return nn.Linear(4, 4)
+
+        def forward(self, x):
+            return self.layer(x)
+
+        def generate(self, x):
+            return self.layer(x)
+
+    def forecast(net, x):
+        return net(x)
+
+    class Data:
+        def __init__(self, **given):
+            self.held = dict(**given)
+
+        def __getitem__(self, key):
+            return self.held[key]
+
+        def cat(self, other):
+            for key, value in other.held.items():
+                self.held[key] = value
+"""
+
+MEET = {
+    "a part is called": """
+        class Sampler(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.decoder = nets.Net()
+
+            def sample(self, count, device=None):
+                start = torch.full((1, count), 3)
+                return self.decoder(start) + torch.rand(count, device=device)
+    """,
+    "a moved model is called": """
+        net = nets.Net().to("cuda")
+        net(torch.ones(2, 4))
+    """,
+    "a method of a moved model": """
+        net = nets.Net().to("cuda")
+        net.generate(torch.ones(2, 4))
+    """,
+    "a model and its input are handed to a function": """
+        net = nn.Linear(4, 4).to("cuda")
+        nets.forecast(net, torch.ones(2, 4))
+    """,
+    "an item of an instance": """
+        def keep(parts, device=None):
+            data = nets.Data()
+            for part in parts:
+                data.cat(part)
+            scores = 1 / data["areas"]
+            scores = scores.to(data["boxes"].device)
+            return torch.stack([scores, torch.zeros(len(data["boxes"]))])
+    """,
+}
+
+
+@pytest.mark.parametrize("budget", [0, 3, 6, 9, 12, 15, 20, 400])
+@pytest.mark.parametrize("name", MEET)
+def test_what_the_file_shows_alone_is_found_with_whatever_is_read_of_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, budget: int
+) -> None:
+    monkeypatch.setattr(projects, "BUDGET", budget)
+    monkeypatch.setattr(projects, "BUDGET_PER_LINE", 0)
+    (tmp_path / "pyproject.toml").touch()
+    main = "import torch\nfrom torch import nn\nimport nets\n" + textwrap.dedent(MEET[name])
+    write(tmp_path, {"main.py": main, "nets.py": NETS})
+    found = {(one.code, one.range.start.row) for one in diagnostics(tmp_path, alone=True)}
+    assert found
+    assert {(one.code, one.range.start.row) for one in diagnostics(tmp_path)} == found
+
+
 def test_the_work_in_other_files_is_bounded_and_the_file_itself_read_to_the_end(check: Check) -> None:
     other = "def deep(n):\n" + "".join(f"    n = f{i}(n)\n" for i in range(400)) + "    return n\n"
     other += "".join(f"def f{i}(n):\n    n = n + 1\n    return n\n" for i in range(400))
