@@ -261,7 +261,10 @@ class Project:
             source = None if location.file is None else self._load(location.file)
             if source is not None and source.frame is not None:
                 value = source.frame.env.names.get(name)
-                if value is not None:
+                # a package that says `from . import name` has no other `name` than its module
+                if value is not None and not (
+                    isinstance(value, Import) and (value.location, value.name) == (location, name)
+                ):
                     return _lasting(self.force(value))
                 found = self._star_of(source, name, searched)
                 if found is not None:

@@ -109,6 +109,17 @@ def test_every_form_of_import(check: Check, form: str) -> None:
     assert check({"main.py": text, where: NET, **more}) == [f"TDV001 {row}"]
 
 
+@pytest.mark.parametrize(
+    "written", ["from . import made", "from lib import made", "from . import made as made"]
+)
+@pytest.mark.parametrize("used", ["import lib\nx = lib.made.t", "from lib import made\nx = made.t"])
+def test_a_module_that_its_package_imports(check: Check, written: str, used: str) -> None:
+    files = {"lib/__init__.py": written + "\n", "lib/made.py": "import torch\nt = torch.ones(2)\n"}
+    assert check({**files, "main.py": f"import torch\n{used} + torch.ones(2, device='cuda')\n"}) == [
+        "TDV004 3"
+    ]
+
+
 def test_without_sources_a_file_is_on_its_own(tmp_path: Path) -> None:
     write(tmp_path, {"main.py": HEAD + "from made import t\nx = torch.ones(2, device='cuda') + t\n"})
     write(tmp_path, {"made.py": "import torch\nt = torch.ones(2)\n"})
