@@ -75,13 +75,15 @@ class Recording(Protocol):
 class AttributeSite:
     """The assignment that gave an attribute of a module its value; `frame` is the activation.
 
-    `late`: not in `__init__`, but when the module may have been moved already.
+    `late`: not in `__init__`, but when the module may have been moved already, or there after it was; then `target` is an expression
+    for where the module is, if there is one.
     """
 
     node: Any
     name: str
     frame: int
     late: bool = False
+    target: str | None = None
 
 
 @dataclass(eq=False, slots=True)

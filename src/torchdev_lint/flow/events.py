@@ -172,6 +172,7 @@ class UnregisteredTensor:
     certain: bool
     late: bool = False
     target: str | None = None
+    needs_parentheses: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +204,7 @@ class LateSubmodule:
     module_device: str
     module: Leaf
     meets: Any
+    needs_parentheses: bool = False
 
 
 @dataclass(frozen=True, slots=True)

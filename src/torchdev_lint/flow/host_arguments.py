@@ -36,7 +36,7 @@ def check(frame: Frame, site: CallSite, argument: Argument, name: str) -> None:
         ("host-argument", id(argument.node)),
         HostArgument(
             node=argument.node,
-            value_node=argument.node.value,
+            value_node=None if argument.star else argument.node.value,
             call=site.node,
             function=site.callee,
             parameter=name,

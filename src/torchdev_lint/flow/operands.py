@@ -40,6 +40,11 @@ _ATOMS = (
 )
 
 
+def needs_parentheses(node: cst.BaseExpression) -> bool:
+    """Whether a method cannot be called on the text of an expression as it stands."""
+    return not isinstance(node, _ATOMS) and not node.lpar
+
+
 def place_of(frame: Frame, node: cst.Arg | cst.BaseExpression, value: Value) -> Place:
     """The place of an argument or operand."""
     inner = node.value if isinstance(node, cst.Arg) else node
@@ -61,7 +66,7 @@ def place_of(frame: Frame, node: cst.Arg | cst.BaseExpression, value: Value) -> 
         star=star,
         mapping=isinstance(value, Tensor) and value.mapping,
         container=container,
-        needs_parentheses=not isinstance(inner, _ATOMS) and not inner.lpar,
+        needs_parentheses=needs_parentheses(inner),
         unsure=not all(isinstance(part, Tensor) and not part.batch for part in alternatives(value)),
     )
 
@@ -81,14 +86,23 @@ def given_by(argument: Argument) -> list[Given]:
     value, node = argument.value, argument.node.value
     if isinstance(value, Many):
         return [Given(value.element, node, inside=True)]
-    if isinstance(argument.node, ImpliedItem):
+    if isinstance(argument.node, ImpliedItem) or argument.star:
         return [Given(value, node, inside=True)]
     if not isinstance(value, Items):
         return [Given(value, node)]
-    written = node.elements if type(node) is cst.Tuple or type(node) is cst.List else ()
-    if len(written) == len(value.items):
-        return [Given(item, element.value) for item, element in zip(value.items, written, strict=True)]
+    written = _written_items(node, len(value.items))
+    if written is not None:
+        return [Given(item, element) for item, element in zip(value.items, written, strict=True)]
     return [Given(item, node, inside=True) for item in value.items]
+
+
+def _written_items(node: cst.BaseExpression, count: int) -> list[cst.BaseExpression] | None:
+    """The expressions of the `count` items of a display; None where each item has not its own."""
+    if type(node) is not cst.Tuple and type(node) is not cst.List:
+        return None
+    if len(node.elements) != count or any(isinstance(one, cst.StarredElement) for one in node.elements):
+        return None
+    return [one.value for one in node.elements]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +125,15 @@ def operands_of(frame: Frame, argument: Argument) -> Iterator[Operand]:
     value, node = argument.value, argument.node
     match value:
         case Items(items):
-            written = node.value.elements if isinstance(node.value, (cst.Tuple, cst.List)) else ()
+            written = _written_items(node.value, len(items))
             for index, item in enumerate(items):
                 device = tensor_device(frame, item)
                 if isinstance(item, (Tensor, Either)) and device is not None:
-                    element = written[index].value if len(written) == len(items) else node
-                    yield Operand(item if element is not node else value, device, element)
+                    yield (
+                        Operand(value, device, node)
+                        if written is None
+                        else Operand(item, device, written[index])
+                    )
         case Entries(entries=entries):
             for _, item in entries:
                 device = tensor_device(frame, item)

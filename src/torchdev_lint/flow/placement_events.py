@@ -78,7 +78,7 @@ class HostArgument:
     """An argument that must be on the CPU is on an accelerator.
 
     `certain`: on every machine that has one; else once the tensor that it was computed from is. `value_node` is the
-    expression, `node` the argument with its keyword.
+    expression, None where that is a list or dict of arguments; `node` the argument with its keyword.
     """
 
     node: Any

@@ -174,7 +174,9 @@ def publish_unregistered(frame: Frame, node: cst.CSTNode, found: Conflict, besid
         return False
     moved_by = transfer_of(frame, found.left.origin.root() if found.left.origin is not None else None)
     met = frame.analysis.text(beside.node.value if isinstance(beside.node, cst.Arg) else beside.node)
-    target = target_expression(frame, beside.device) if site.late and site.frame == frame.uid else None
+    target = site.target
+    if target is None and site.late and site.frame == frame.uid:
+        target = target_expression(frame, beside.device)
     if target is None and site.late and site.frame == frame.uid:
         target = beside_self(frame, Origin(site.node, ATTRIBUTE, frame.uid, step=1))
     registration.publish_tensor(

@@ -87,6 +87,10 @@ def noted(frame: Frame, holder: Value, name: str, value: Value) -> Value:
         # the `self` of a method that is read alone may have been moved
         if frame.state(holder).moved or holder.key[0] == "self":
             frame.analysis.attribute_sites[("late", (id(frame.assigning),)), name] = site
+    elif frame.assigning is not None and frame.state(holder).moved:
+        target = target_expression(frame, frame.state(holder).device)
+        site = AttributeSite(frame.assigning, name, frame.uid, late=True, target=target)
+        frame.analysis.attribute_sites[("late", (id(frame.assigning),)), name] = site
     return _mark(frame, value, Origin(site.node, ATTRIBUTE, frame.uid), inside=False)
 
 
@@ -263,6 +267,7 @@ def publish_tensor(
             met=met,
             met_device=met_device,
             certain=found.level == Level.CERTAIN,
+            needs_parentheses=value is not None and operands.needs_parentheses(value),
         ),
     )
 
@@ -315,17 +320,19 @@ def check_late(frame: Frame, thing: Object, node: cst.CSTNode) -> bool:
         if found is None or late is None or found.level != Level.CERTAIN:
             continue
         behind = True
+        value = assigned_value(late.node)
         frame.analysis.publish(
             ("late", id(late.node)),
             LateSubmodule(
                 node=late.node,
                 attribute=_attached(frame, late.node) or name,
-                value=assigned_value(late.node),
+                value=value,
                 target=target_expression(frame, state.device) or _beside_parts(late.node),
                 device=describe(found.right),
                 module_device=describe(found.left),
                 module=found.left,
                 meets=node,
+                needs_parentheses=value is not None and operands.needs_parentheses(value),
             ),
         )
     return behind
@@ -363,8 +370,8 @@ def assigned_value(node: cst.CSTNode) -> cst.BaseExpression | None:
     match node:
         case cst.Arg(value=value) if not _is_display(value):
             return value
-        case cst.Assign(targets=[_], value=value):
-            return value
+        case cst.Assign(targets=[cst.AssignTarget(target=cst.Attribute() | cst.Subscript())], value=value):
+            return value  # else it is not the value of the one thing that was assigned
         case cst.AnnAssign(value=value):
             return value
         case _:

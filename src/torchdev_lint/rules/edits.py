@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.rules.base import NodeEdit, NodeFix
 
 if TYPE_CHECKING:
     from torchdev_lint.flow.events import Made
+
+
+def moved(node: Any, move: str, *, parenthesize: bool) -> tuple[NodeEdit, ...]:
+    """The edits that put the call of a method (`.to(device)`) behind an expression, in parentheses where it needs them."""
+    if parenthesize:
+        return (NodeEdit(node, "before", "("), NodeEdit(node, "after", f"){move}"))
+    return (NodeEdit(node, "after", move),)
 
 
 def made_elsewhere(made: Made, target: str) -> NodeFix:

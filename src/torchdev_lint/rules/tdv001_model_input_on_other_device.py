@@ -46,6 +46,7 @@ from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.flow.events import ModelCall, OutputMoved
 from torchdev_lint.flow.lattice import Cpu
 from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Note, Rule
+from torchdev_lint.rules.edits import moved
 from torchdev_lint.rules.stories import notes
 from torchdev_lint.rules.wording import quoted
 
@@ -149,13 +150,11 @@ def _fix(event: ModelCall) -> NodeFix | None:
 def _transfer(place: Place, target: str) -> tuple[NodeEdit, ...]:
     node = place.value_node
     if place.container == "dict" or (place.star == "**" and not place.mapping):
-        moved = f"{{k: v.to({target}) for k, v in {_wrapped(place)}.items()}}"
-        return (NodeEdit(node, "replace", moved),)
+        content = f"{{k: v.to({target}) for k, v in {_wrapped(place)}.items()}}"
+        return (NodeEdit(node, "replace", content),)
     if place.container == "list":
         return (NodeEdit(node, "replace", f"[t.to({target}) for t in {place.text}]"),)
-    if place.needs_parentheses:
-        return (NodeEdit(node, "before", "("), NodeEdit(node, "after", f").to({target})"))
-    return (NodeEdit(node, "after", f".to({target})"),)
+    return moved(node, f".to({target})", parenthesize=place.needs_parentheses)
 
 
 def _wrapped(place: Place) -> str:

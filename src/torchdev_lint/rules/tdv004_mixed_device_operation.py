@@ -32,7 +32,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.flow.events import MixedOperation
-from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Rule
+from torchdev_lint.rules.base import Finding, NodeFix, Rule
+from torchdev_lint.rules.edits import moved
 from torchdev_lint.rules.stories import notes
 from torchdev_lint.rules.wording import quoted
 
@@ -68,8 +69,9 @@ def _message(event: MixedOperation) -> str:
     if event.operation == "index":
         return f"a tensor on {event.right_device} is indexed by one on {event.left_device}"
     text = event.place.text
-    what = quoted(text, "an operand")
-    other = quoted(event.other, "the other operand")
+    what, other = quoted(text, "an operand"), quoted(event.other, "the other operand")
+    if what == other:  # a list that holds both
+        what, other = f"a tensor in {what}", "another in it"
     through = f": `{event.through}` needs them on one device" if event.through else ""
     return f"{what} is on {event.right_device}, but {other} is on {event.left_device}{through}"
 
@@ -81,10 +83,7 @@ def _fix(event: MixedOperation) -> NodeFix | None:
         (place, target), sure = event.onto, Applicability.UNSAFE
     if target is None or place.container:
         return None
-    node = place.value_node
     move = f".to({target})"
-    edits: tuple[NodeEdit, ...] = (NodeEdit(node, "after", move),)
-    if place.needs_parentheses:
-        edits = (NodeEdit(node, "before", "("), NodeEdit(node, "after", f"){move}"))
+    edits = moved(place.value_node, move, parenthesize=place.needs_parentheses)
     what = "it" if event.onto is None else quoted(place.text, "the other operand")
     return NodeFix(edits, sure, f"Move {what} with `{move}`")

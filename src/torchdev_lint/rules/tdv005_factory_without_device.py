@@ -33,8 +33,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.flow.events import MixedOperation, ReturnedFactory
-from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Note, Rule
-from torchdev_lint.rules.edits import made_elsewhere
+from torchdev_lint.rules.base import Finding, NodeFix, Note, Rule
+from torchdev_lint.rules.edits import made_elsewhere, moved
 from torchdev_lint.rules.stories import notes
 from torchdev_lint.rules.wording import quoted
 
@@ -79,8 +79,6 @@ def _fix(event: MixedOperation, made: Made) -> NodeFix | None:
         return made_elsewhere(made, made.target)
     if event.target is None or event.place.container:
         return None
-    node, move = event.place.value_node, f".to({event.target})"
-    edits: tuple[NodeEdit, ...] = (NodeEdit(node, "after", move),)
-    if event.place.needs_parentheses:
-        edits = (NodeEdit(node, "before", "("), NodeEdit(node, "after", f"){move}"))
+    move = f".to({event.target})"
+    edits = moved(event.place.value_node, move, parenthesize=event.place.needs_parentheses)
     return NodeFix(edits, Applicability.UNSAFE, f"Move it with `{move}`")

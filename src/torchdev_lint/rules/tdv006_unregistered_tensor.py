@@ -39,6 +39,7 @@ from typing import TYPE_CHECKING, ClassVar
 from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.flow.events import UnregisteredTensor
 from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Note, Rule
+from torchdev_lint.rules.edits import moved
 from torchdev_lint.rules.wording import quoted
 
 if TYPE_CHECKING:
@@ -71,8 +72,8 @@ def _fix(event: UnregisteredTensor) -> NodeFix | None:
     if event.late:
         if event.target is None:
             return None
-        edit = NodeEdit(event.value, "after", f".to({event.target})")
-        return NodeFix((edit,), Applicability.UNSAFE, f"Move it with `.to({event.target})`")
+        edits = moved(event.value, f".to({event.target})", parenthesize=event.needs_parentheses)
+        return NodeFix(edits, Applicability.UNSAFE, f"Move it with `.to({event.target})`")
     registered = (
         f'{event.receiver}.register_buffer("{event.attribute}", {event.value_text}, persistent=False)'
     )

@@ -29,7 +29,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.flow.events import LateSubmodule
-from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Note, Rule
+from torchdev_lint.rules.base import Finding, NodeFix, Note, Rule
+from torchdev_lint.rules.edits import moved
 from torchdev_lint.rules.stories import notes
 
 if TYPE_CHECKING:
@@ -55,6 +56,6 @@ class LateSubmoduleRule(Rule):
         shown = (*notes(event.module, "the module", event.module_device), Note(event.meets, "called here"))
         fix = None
         if event.value is not None and event.target is not None:
-            edit = NodeEdit(event.value, "after", f".to({event.target})")
-            fix = NodeFix((edit,), Applicability.SAFE, f"Move it with `.to({event.target})`")
+            edits = moved(event.value, f".to({event.target})", parenthesize=event.needs_parentheses)
+            fix = NodeFix(edits, Applicability.SAFE, f"Move it with `.to({event.target})`")
         yield Finding(event.node, message, shown, fix)

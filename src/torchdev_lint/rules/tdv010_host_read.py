@@ -38,6 +38,7 @@ from typing import TYPE_CHECKING, ClassVar
 from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.flow.events import HostRead
 from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Note, Rule
+from torchdev_lint.rules.edits import moved
 from torchdev_lint.rules.stories import notes
 from torchdev_lint.rules.wording import quoted
 
@@ -92,9 +93,7 @@ def copy_to_host(event: HostRead) -> NodeFix | None:
         text = f"({place.text})" if place.needs_parentheses else place.text
         edit = NodeEdit(node, "replace", f"[t{move} for t in {text}]")
         return NodeFix((edit,), Applicability.UNSAFE, f"Copy each to the CPU with `{move}`")
-    edits: tuple[NodeEdit, ...] = (NodeEdit(node, "after", move),)
-    if place.needs_parentheses:
-        edits = (NodeEdit(node, "before", "("), NodeEdit(node, "after", f"){move}"))
+    edits = moved(node, move, parenthesize=place.needs_parentheses)
     sure = not place.unsure or event.reader == ".numpy()"
     applicability = Applicability.SAFE if sure else Applicability.UNSAFE
     return NodeFix(edits, applicability, f"Copy it to the CPU with `{move}`")

@@ -33,8 +33,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.flow.placement_events import HostArgument
-from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Rule
+from torchdev_lint.rules.base import Finding, NodeFix, Rule
+from torchdev_lint.rules.edits import moved
 from torchdev_lint.rules.stories import notes
+from torchdev_lint.rules.wording import quoted
 
 if TYPE_CHECKING:
     from torchdev_lint.flow.events import Event
@@ -53,14 +55,11 @@ class CpuOnlyArgument(Rule):
         """Every such argument on an accelerator is a finding."""
         assert isinstance(event, HostArgument)
         where = f"is on {event.device_name}" if event.certain else f"is where {event.device_name} is"
-        message = f"`{event.function}` needs its `{event.parameter}` on the CPU, but `{event.text}` {where}"
-        if len(event.text) > 40 or "\n" in event.text:
-            message = f"`{event.function}` needs its `{event.parameter}` on the CPU: this {where}"
-        edits: tuple[NodeEdit, ...] = (NodeEdit(event.value_node, "after", ".cpu()"),)
-        if event.needs_parentheses:
-            edits = (
-                NodeEdit(event.value_node, "before", "("),
-                NodeEdit(event.value_node, "after", ").cpu()"),
-            )
-        fix = NodeFix(edits, Applicability.SAFE, "Bring it to the CPU with `.cpu()`")
+        short = quoted(event.text, "")
+        what = f", but {short}" if short else ": this"
+        message = f"`{event.function}` needs its `{event.parameter}` on the CPU{what} {where}"
+        fix = None
+        if event.value_node is not None:
+            edits = moved(event.value_node, ".cpu()", parenthesize=event.needs_parentheses)
+            fix = NodeFix(edits, Applicability.SAFE, "Bring it to the CPU with `.cpu()`")
         yield Finding(event.node, message, tuple(notes(event.device, "it", event.device_name)), fix)
