@@ -20,6 +20,9 @@ MAX_BYTES = 400_000
 """Files longer than this are data, or generated: they are not read for what imports them."""
 MAX_KEPT = 2_500_000
 """Bytes of source text whose trees are kept; those used least recently go first."""
+MAX_FILES = 3_000
+"""Of a project that is searched for callers."""
+_NOT_OF_PROJECTS = frozenset("node_modules __pycache__ build dist site-packages venv env".split())
 
 
 @dataclass(slots=True)
@@ -30,6 +33,39 @@ class Seen:
     """By directory: its stamp before it was looked at (None when there is none), and which names were there."""
     files: dict[str, tuple[Stamp, str]] = field(default_factory=dict)
     """By path: the stamp, and the digest of the content (empty when it was not read)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Below:
+    """What Python files, and directories, there are below a directory."""
+
+    directories: dict[str, Stamp | None]
+    files: dict[str, Stamp]
+
+
+def listed(directory: str) -> Below | None:
+    """What is below a directory, sorted; None for more than `MAX_FILES` files, or directories."""
+    below = Below({}, {})
+    pending = [directory]
+    while pending:
+        current = pending.pop()
+        below.directories[current] = stamp_of_path(current)
+        try:
+            with os.scandir(current) as entries:
+                listing = sorted(entries, key=lambda entry: entry.name)
+            for entry in listing:
+                if entry.is_dir(follow_symlinks=False):
+                    if not entry.name.startswith(".") and entry.name not in _NOT_OF_PROJECTS:
+                        pending.append(entry.path)
+                elif entry.name.endswith(".py"):
+                    status = entry.stat()
+                    if status.st_size <= MAX_BYTES:
+                        below.files[entry.path] = stamp_of(status)
+        except OSError:
+            continue
+        if len(below.files) > MAX_FILES or len(below.directories) > MAX_FILES:
+            return None
+    return Below(below.directories, dict(sorted(below.files.items())))
 
 
 @dataclass(slots=True)
@@ -50,6 +86,8 @@ class DiskSources:
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
         self._size = 0
         self._seen: Seen | None = None
+        self._below: dict[str, Below | None] = {}
+        self._mentioning: dict[tuple[str, str], tuple[str, ...]] = {}
 
     def watch(self) -> Seen:
         """What is looked at from here on, until this is called again."""
@@ -75,6 +113,30 @@ class DiskSources:
         """Files may have come or gone since they were last looked for."""
         self._exists.clear()
         self._directories.clear()
+        self._below.clear()
+        self._mentioning.clear()
+
+    def mentioning(self, directory: str, word: str) -> tuple[str, ...]:
+        """The Python files below a directory whose text has the word; none where there are too many files to look.
+
+        What is concluded from it depends on each of those files, and on which there are.
+        """
+        if directory not in self._below:
+            self._below[directory] = listed(directory)
+        below = self._below[directory]
+        if below is None:
+            return ()
+        if self._seen is not None:
+            for path, stamp in below.directories.items():
+                # nothing stands under the empty name, but it is found: this holds as long as the directory is as it was
+                self._seen.directories.setdefault(path, (stamp, {}))[1][""] = False
+            for path, stamp in below.files.items():
+                self._seen.files.setdefault(path, (stamp, ""))
+        key = (directory, word)
+        if key not in self._mentioning:
+            sought = word.encode()
+            self._mentioning[key] = tuple(path for path in below.files if sought in (_data(path) or b""))
+        return self._mentioning[key]
 
     def text(self, path: str) -> str | None:
         """The text of a file, with "\\n" for every line end; None when it cannot be read or is too long."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from torchdev_lint.flow.analysis import Analysis
+from torchdev_lint.flow.callers_elsewhere import given_from_host
 from torchdev_lint.flow.conditions import And, Atom, Formula, Key, Not
 from torchdev_lint.flow.events import Place, Transfer
 from torchdev_lint.flow.evidence import TESTING, is_number_parameter, receiver_name, tested_for_none
@@ -99,6 +100,8 @@ def worth_telling(frame: Frame, found: Conflict) -> bool:
                     False  # a part of what the function turns into a tensor: pictures and sounds, on the host
                 )
             if root[0] == "self" and frame.state(Object(root)).kind != "module":
+                return False
+            if root[0] == "parameter" and learn(given_from_host, frame, root):
                 return False
     return True
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 from torchdev_lint.flow.values import UNKNOWN, Api, Namespace, Value
 
 if TYPE_CHECKING:
+    import libcst as cst
+
     from torchdev_lint.flow.analysis import Analysis, Source
     from torchdev_lint.flow.frame import Frame
 
@@ -19,6 +21,9 @@ class Imports(Protocol):
 
     def texts_around(self, analysis: Analysis) -> list[str]:
         """The texts of the scripts beside the checked file, and of the files of the project that it imports from."""
+
+    def callers(self, name: str, told: str) -> list[cst.Module]:
+        """The other files of the project that call something of this name, and name what is `told` (a module or a class), too."""
 
     def imported(self, frame: Frame, base: str, name: str) -> Value:
         """What `from base import name` binds (`import base` when `name` is empty)."""
@@ -63,6 +68,10 @@ class NoImports:
         return False
 
     def texts_around(self, analysis: Analysis) -> list[str]:
+        """None are known."""
+        return []
+
+    def callers(self, name: str, told: str) -> list[cst.Module]:
         """None are known."""
         return []
 

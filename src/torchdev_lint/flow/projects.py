@@ -35,7 +35,7 @@ from torchdev_lint.flow.values import (
     Value,
     join,
 )
-from torchdev_lint.source.imports import Location, locate, resolve, search_path, submodule
+from torchdev_lint.source.imports import ROOT_MARKERS, Location, locate, resolve, search_path, submodule
 from torchdev_lint.torch_api.devices import DEVICE_WORDS
 from torchdev_lint.torch_api.factories import DEFAULT_TENSOR_CONSTRUCTORS
 
@@ -50,6 +50,10 @@ MAX_NESTING = 10
 """Files read while reading another, each for the one before."""
 
 
+MAX_CALLERS = 16
+"""Files that call a function, of which so many are looked at."""
+
+_TEST = re.compile(r"[/\\](?:tests?[/\\]|test_[^/\\]*$|[^/\\]*_test\.py$|conftest\.py$)")
 _READ = "characters read"
 _CLASS_NAME = re.compile(r"[A-Z]\w*[a-z]")
 
@@ -65,6 +69,9 @@ class Sources(Protocol):
 
     def tree(self, path: str) -> cst.Module | None:
         """The parsed text; None when it does not parse."""
+
+    def mentioning(self, directory: str, word: str) -> tuple[str, ...]:
+        """The Python files below a directory whose text has the word; none where there are too many files to look."""
 
 
 class Project:
@@ -129,6 +136,26 @@ class Project:
                         paths.append(found[0].file)
         texts = [self.sources.text(path) for path in dict.fromkeys(paths) if path != self.path]
         return [text for text in texts if text is not None]
+
+    def callers(self, name: str, told: str) -> list[cst.Module]:
+        """The other files of the project that call something of this name, and name what is `told`.
+
+        Tests do not count: they run on the CPU.
+        """
+        start = os.path.dirname(self.path)
+        while not any(self.sources.exists(os.path.join(start, marker)) for marker in ROOT_MARKERS):
+            if os.path.dirname(start) == start:
+                return []
+            start = os.path.dirname(start)
+        found = [
+            path
+            for path in self.sources.mentioning(start, f"{name}(")
+            if path != self.path
+            and not _TEST.search(path[len(start) :])
+            and re.search(rf"\b{told}\b", self.sources.text(path) or "")
+        ]
+        trees = [self.sources.tree(path) for path in found[:MAX_CALLERS]]
+        return [tree for tree in trees if tree is not None]
 
     # -- what import statements bind
 

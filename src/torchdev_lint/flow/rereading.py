@@ -41,6 +41,7 @@ class Looked:
     sources: Sources
     existing: dict[str, bool] = field(default_factory=dict)
     texts: dict[str, str | None] = field(default_factory=dict)
+    mentions: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
 
     def exists(self, path: str) -> bool:
         """Whether there is a file or a directory."""
@@ -60,10 +61,19 @@ class Looked:
         self.text(path)
         return self.sources.tree(path)
 
+    def mentioning(self, directory: str, word: str) -> tuple[str, ...]:
+        """The files below a directory that have a word."""
+        found = self.mentions.get((directory, word))
+        if found is None:
+            found = self.mentions[directory, word] = self.sources.mentioning(directory, word)
+        return found
+
     def is_unchanged(self, sources: Sources) -> bool:
         """Whether everything is as it was seen."""
-        return all(sources.exists(path) == found for path, found in self.existing.items()) and all(
-            sources.text(path) == text for path, text in self.texts.items()
+        return (
+            all(sources.exists(path) == found for path, found in self.existing.items())
+            and all(sources.text(path) == text for path, text in self.texts.items())
+            and all(sources.mentioning(*asked) == found for asked, found in self.mentions.items())
         )
 
 

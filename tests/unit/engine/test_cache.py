@@ -119,6 +119,32 @@ def test_a_file_that_appears_is_seen(project: Path, lint: Callable[..., tuple[li
     assert lint() == (["a.py"], [])
 
 
+def test_a_caller_that_appears_or_changes_is_seen(
+    project: Path, lint: Callable[..., tuple[list[str], list[str]]]
+) -> None:
+    """What the callers of a function give it may stand in any file of the project."""
+    text = "import torch\ndef centered(poses: torch.Tensor):\n    return torch.eye(4) @ poses\n"
+    (project / "geometry.py").write_text(text)
+    below = project / "readers"
+    below.mkdir()
+    other = below / "other.py"
+    other.write_text("import torch\nx = torch.ones(3)\n")
+    for path in (project / "geometry.py", other, below, project):
+        aged(path)
+    assert [one.split(":")[2][:6] for one in lint()[1]] == ["TDV005"]
+    caller = below / "reading.py"
+    caller.write_text(
+        "import torch\nfrom geometry import centered\ndef read(p):\n    return centered(torch.tensor(p))\n"
+    )
+    checked, found = lint()
+    assert "geometry.py" in checked
+    assert found == []
+    other.write_text(
+        "import torch\nfrom geometry import centered\ndef train(p):\n    return centered(p.cuda())\n"
+    )
+    assert [one.split(":")[2][:6] for one in lint()[1]] == ["TDV005"]
+
+
 def test_a_change_that_leaves_time_and_size_alone_is_seen(
     project: Path, lint: Callable[..., tuple[list[str], list[str]]]
 ) -> None:

@@ -299,3 +299,106 @@ def test_a_folder_of_data_sets(tmp_path: Path, folder: str, found: list[str]) ->
     file.write_text(text)
     told = findings(text, str(file), Config(root=str(tmp_path)), sources=DiskSources())
     assert [finding.code for finding in told] == found
+
+
+GEOMETRY = """\
+import torch
+def centered(poses: torch.Tensor):
+    return torch.eye(4) @ poses
+class Viewer:
+    def wrong(self, labels, predictions: torch.Tensor):
+        kept = torch.ones(len(labels), dtype=torch.bool)
+        return (predictions.argmax(-1) == labels) & kept
+"""
+
+CALLERS: dict[str, tuple[str, list[str]]] = {
+    "nobody": ("", ["TDV005", "TDV005"]),
+    "a reader": (
+        """
+        from geometry import centered
+        def read(path, scale):
+            poses = torch.from_numpy(np.load(path)).float()
+            poses = poses * scale
+            return centered(poses[:, :3])
+        """,
+        ["TDV005"],
+    ),
+    "a reader that moves first": (
+        """
+        from geometry import centered
+        def read(path, scale):
+            poses = torch.from_numpy(np.load(path)).to(device)
+            return centered(poses * scale)
+        """,
+        ["TDV005", "TDV005"],
+    ),
+    "a reader and a trainer": (
+        """
+        import geometry
+        def read(path):
+            return geometry.centered(torch.tensor(np.load(path)))
+        def train(batch):
+            return geometry.centered(batch.cuda())
+        """,
+        ["TDV005", "TDV005"],
+    ),
+    "one that is given what a reader has read": (
+        """
+        from geometry import centered
+        def moved(poses, offset):
+            return centered(poses + offset)
+        def read(path):
+            return moved(torch.from_numpy(np.load(path)), 0)
+        """,
+        ["TDV005"],
+    ),
+    "who brings back what a model gave": (
+        """
+        from geometry import Viewer
+        def seen(model, batch, labels, viewer=Viewer()):
+            predictions = model(batch.cuda())
+            predictions, labels = predictions.cpu(), labels.cpu()
+            viewer.wrong(labels, predictions=predictions.detach())
+        """,
+        ["TDV005"],
+    ),
+    "who does not": (
+        """
+        from geometry import Viewer
+        def seen(model, batch, labels, viewer=Viewer()):
+            predictions = model(batch.cuda())
+            viewer.wrong(labels.cuda(), predictions=predictions.detach())
+        """,
+        ["TDV005", "TDV005"],
+    ),
+    "a function of another module": (
+        """
+        from shapes import centered
+        def read(path):
+            return centered(torch.from_numpy(np.load(path)))
+        """,
+        ["TDV005", "TDV005"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("caller", "found"), CALLERS.values(), ids=CALLERS)
+def test_callers_in_other_files(tmp_path: Path, caller: str, found: list[str]) -> None:
+    """Where the callers hand over tensors of the CPU, and none of them any other, the argument is there."""
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "reading.py").write_text(HEAD + textwrap.dedent(caller))
+    file = tmp_path / "geometry.py"
+    file.write_text(GEOMETRY)
+    told = findings(GEOMETRY, str(file), Config(root=str(tmp_path)), sources=DiskSources())
+    assert [finding.code for finding in told] == found
+
+
+@pytest.mark.parametrize("name", ["tests/reading.py", "test_geometry.py"])
+def test_what_tests_hand_over_says_nothing(tmp_path: Path, name: str) -> None:
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text(HEAD + textwrap.dedent(CALLERS["a reader"][0]))
+    file = tmp_path / "geometry.py"
+    file.write_text(GEOMETRY)
+    told = findings(GEOMETRY, str(file), Config(root=str(tmp_path)), sources=DiskSources())
+    assert len(told) == 2

@@ -1,0 +1,218 @@
+"""Who calls a function, also in the other files of the project, and whether what they hand over is on the CPU.
+
+What is on a device that is only assumed to be an accelerator is told, unless the callers show otherwise. They are looked at,
+not executed: what an argument was made by, or brought to, last in the function that hands it over.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from typing import Literal as Either
+
+import libcst as cst
+
+from torchdev_lint.flow.conditions import Key
+from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.operands import dotted
+from torchdev_lint.flow.trees import all_parameters, remembered, walk
+from torchdev_lint.torch_api.devices import DEVICE_NAME
+from torchdev_lint.torch_api.factories import FACTORIES
+
+MAX_DEPTH = 3
+"""Callers of callers."""
+
+Place = Either["host", "elsewhere", "unknown"]
+
+_ARRAYS = ("np.", "numpy.", "cv2.")
+_MAKES = re.compile(r"(?:^|\.)(?:from_numpy|Tensor|FloatTensor|LongTensor|IntTensor)$")
+
+
+def given_from_host(frame: Frame, key: Key) -> bool:
+    """Whether the callers of a function give the parameter with this key tensors of the CPU, as far as that can be seen, and none others.
+
+    Tests say nothing: they run on the CPU.
+    """
+    current: Frame | None = frame
+    while current is not None and (current.function is None or id(current.function.node) != key[1]):
+        current = current.caller
+    function = None if current is None else current.function
+    if function is None or not isinstance(function.node, cst.FunctionDef) or frame.source.foreign:
+        return False
+    owner = function.owner
+    if owner is not None and (
+        owner.is_module or owner.is_autograd_function or function.name.startswith("__")
+    ):
+        return False
+    known: dict[Key, bool] = frame.analysis.notes.setdefault("given from host", {})
+    if key not in known:
+        known[key] = (
+            _given(frame, function.node, str(key[2]), owner.name if owner is not None else "", 0) == "host"
+        )
+    return known[key]
+
+
+def _given(frame: Frame, node: cst.FunctionDef, parameter: str, owner: str, depth: int) -> Place:
+    position = _position(node, parameter, is_method=bool(owner))
+    if position is None or depth >= MAX_DEPTH:
+        return "unknown"
+    places: set[Place] = set()
+    for call, function in _calls(frame, node.name.value, owner):
+        argument = None if function is node else _argument(call, position, parameter)
+        if argument is not None:
+            places.add(_place(frame, argument, _assigned(function, call), function, depth))
+    return _of(places)
+
+
+def _of(places: set[Place]) -> Place:
+    return "elsewhere" if "elsewhere" in places else "host" if "host" in places else "unknown"
+
+
+_Made = tuple[cst.Call, "cst.FunctionDef | None"]
+"""A call, and the outermost function that it stands in."""
+
+
+def _all_calls(module: cst.Module) -> dict[str, list[_Made]]:
+    """The calls of a file by the last name of what is called."""
+    found: dict[str, list[_Made]] = {}
+
+    def collect(root: cst.CSTNode, function: cst.FunctionDef | None) -> None:
+        for node in walk(root, below=() if function is not None else (cst.FunctionDef,)):
+            if isinstance(node, cst.FunctionDef) and function is None:
+                collect(node.body, node)
+            elif isinstance(node, cst.Call):
+                found.setdefault((dotted(node.func) or "").rpartition(".")[2], []).append((node, function))
+
+    collect(module, None)
+    return found
+
+
+_calls_of_another = remembered(cst.Module)(_all_calls)
+
+
+def _calls(frame: Frame, name: str, owner: str) -> Iterator[_Made]:
+    """The calls of what has this name, in the file that it stands in, and in those that say where it comes from."""
+    yield from _all_calls(frame.analysis.module).get(name, ())
+    told = owner or os.path.splitext(os.path.basename(frame.analysis.source.path))[0]
+    for module in frame.analysis.imports.callers(name, told):
+        yield from _calls_of_another(module).get(name, ())
+
+
+def _position(node: cst.FunctionDef, parameter: str, *, is_method: bool) -> int | None:
+    """Where a parameter stands among those that a call gives by position; -1 when it is only given by keyword."""
+    names = [one.name.value for one in (*node.params.posonly_params, *node.params.params)]
+    if parameter not in names:
+        return -1 if any(one.name.value == parameter for one in all_parameters(node.params)) else None
+    static = any(
+        isinstance(one.decorator, cst.Name) and one.decorator.value == "staticmethod"
+        for one in node.decorators
+    )
+    return names.index(parameter) - (is_method and not static)
+
+
+def _argument(call: cst.Call, position: int, parameter: str) -> cst.BaseExpression | None:
+    given = [one for one in call.args if one.keyword is None]
+    if any(one.star for one in call.args):
+        return None
+    for one in call.args:
+        if one.keyword is not None and one.keyword.value == parameter:
+            return one.value
+    return given[position].value if 0 <= position < len(given) else None
+
+
+_Assigned = list[tuple[str, cst.BaseExpression]]
+
+
+def _assigned(function: cst.FunctionDef | None, call: cst.Call) -> _Assigned:
+    """What was assigned to names before a call, in the function that makes it, in order."""
+    found: _Assigned = []
+    if function is None:
+        return found
+    for node in walk(function.body):
+        match node:
+            case cst.Assign(targets=targets, value=value):
+                for target in targets:
+                    found += [(name, value) for name in _targets(target.target)]
+            case cst.For(target=target, iter=value):
+                found += [(name, value) for name in _targets(target)]
+            case _ if node is call:
+                # an assignment is met before what it assigns: it has not happened yet
+                while found and any(part is call for part in walk(found[-1][1])):
+                    found.pop()
+                return found
+            case _:
+                pass
+    return found
+
+
+def _targets(target: cst.BaseExpression) -> Iterator[str]:
+    match target:
+        case cst.Name(value=name):
+            yield name
+        case cst.Tuple(elements=elements) | cst.List(elements=elements):
+            for element in elements:
+                yield from _targets(element.value)
+        case _:
+            pass
+
+
+def _place(
+    frame: Frame,
+    expression: cst.BaseExpression,
+    before: _Assigned,
+    function: cst.FunctionDef | None,
+    depth: int,
+    steps: int = 12,
+) -> Place:
+    """Where what an expression gives is, by what makes or moves it."""
+    if steps <= 0:
+        return "unknown"
+    match expression:
+        case cst.Call(func=cst.Attribute(value=receiver, attr=cst.Name(value=method)), args=arguments):
+            if method in ("cpu", "numpy"):
+                return "host"
+            if method in ("cuda", "to") and (told := _moved(method, arguments)) != "unknown":
+                return told
+            path = dotted(expression.func) or ""
+            if path in FACTORIES or _MAKES.search(path) or path.startswith(_ARRAYS):
+                return (
+                    "elsewhere"
+                    if any(a.keyword is not None and a.keyword.value == "device" for a in arguments)
+                    else "host"
+                )
+            parts = [receiver, *(one.value for one in arguments if one.keyword is None)]
+        case cst.Call(args=arguments):
+            parts = [one.value for one in arguments if one.keyword is None]
+        case cst.Name(value=name):
+            for index in range(len(before) - 1, -1, -1):
+                if before[index][0] == name:
+                    return _place(frame, before[index][1], before[:index], function, depth, steps - 1)
+            if function is not None and any(
+                one.name.value == name for one in all_parameters(function.params)
+            ):
+                return _given(frame, function, name, "", depth + 1)
+            return "unknown"
+        case cst.Attribute(value=value) | cst.Subscript(value=value) | cst.UnaryOperation(expression=value):
+            parts = [value]
+        case cst.BinaryOperation(left=left, right=right):
+            parts = [left, right]
+        case cst.List(elements=elements) | cst.Tuple(elements=elements):
+            parts = [element.value for element in elements]
+        case cst.ListComp(elt=element):
+            parts = [element]
+        case _:
+            return "unknown"
+    return _of({_place(frame, part, before, function, depth, steps - 1) for part in parts})
+
+
+def _moved(method: str, arguments: Sequence[cst.Arg]) -> Place:
+    given = next(
+        (one.value for one in arguments if one.keyword is None or one.keyword.value == "device"), None
+    )
+    if isinstance(given, cst.SimpleString):
+        return "host" if given.raw_value == "cpu" else "elsewhere"
+    if method == "cuda":
+        return "elsewhere"
+    name = "" if given is None else (dotted(given) or "").rpartition(".")[2]
+    return "elsewhere" if isinstance(given, cst.Call) or DEVICE_NAME.search(name) else "unknown"
