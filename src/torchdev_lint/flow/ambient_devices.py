@@ -38,7 +38,9 @@ def check(frame: Frame, node: cst.CSTNode, one: Operand, other: Operand) -> None
         if not worth_telling(frame, Conflict(Level.POSSIBLE, beside.device, Cpu())):
             continue
         argument = _device_argument(origin.node)
-        target = expression_at(frame, beside.device, beside, origin, here=True)
+        # what was put there outside of this activation cannot be told by a name of this one
+        inside = origin.frame == frame.uid
+        target = expression_at(frame, beside.device, beside, origin, here=True) if inside else None
         moved = origin.node.func.value if isinstance(origin.node.func, cst.Attribute) else None
         cure: tuple[cst.CSTNode, str] | None = None
         if target is not None and argument is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import libcst as cst
@@ -80,8 +81,12 @@ def call_builtin(frame: Frame, name: str, site: CallSite, call_value: Callable[.
             return (
                 Literal(str(first.value)) if isinstance(first, Literal) else DeviceValue(first.device, False)
             )
-        case "int" | "float" | "bool" if isinstance(first, Literal) and isinstance(first.value, (int, float)):
-            return first
+        case "int" | "float" if isinstance(first, Literal) and isinstance(first.value, (int, float)):
+            # what is no finite number has no whole part
+            whole = name == "int" and math.isfinite(first.value)
+            return Literal(int(first.value)) if whole else first
+        case "bool" if isinstance(first, Literal) and isinstance(first.value, (int, float)):
+            return Literal(bool(first.value))
         case "int" if isinstance(first, Truth):
             return first
         case "bool" if isinstance(first, (Truth, Object)):

@@ -170,11 +170,6 @@ def call_value(frame: Frame, callee: Value, site: CallSite) -> Value:
             return join(guard, left, right)
         case Tensor(device=device):
             return Tensor(device)
-        case AnyOf(things=things) if all(frame.state(thing).kind == "module" for thing in things):
-            frame.analysis.muted += 1  # which of them it is, is not known: nothing certain can be said
-            results = [call_object(frame, thing, site) for thing in things]
-            frame.analysis.muted -= 1
-            return join_all(results)
         case _:
             return not_followed(frame, site)
 

@@ -99,8 +99,12 @@ def _list_method(frame: Frame, receiver: Items | Many, name: str, site: CallSite
             return becomes(sequence([first, *items]))
         case _, "appendleft":
             return becomes(Many(_with(receiver, first)))
-        case _, "extend" | "update" | "extendleft":
+        case _, "extend" | "update":
             return becomes(extended(receiver, first, frame))
+        case Items(items), "extendleft" if isinstance(first, Items):
+            return becomes(sequence([*first.items[::-1], *items]))
+        case _, "extendleft":
+            return becomes(Many(element_of(extended(receiver, first, frame))))
         case _, "insert" if len(given) > 1:
             return becomes(Many(_with(receiver, given[1])))
         case Items(items), "pop":

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+import libcst as cst
+
 from torchdev_lint.flow.callsites import Argument, CallSite, Implied, implied_items
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
@@ -100,5 +102,5 @@ def _unpacked(site: CallSite) -> tuple[Argument, ...] | None:
         else:
             found.append(Argument(args.value, Implied(args.node.value)))
     if kwargs is not None and kwargs.value != NONE:
-        found.append(Argument(kwargs.value, kwargs.node.with_changes(star="**", keyword=None)))
+        found.append(Argument(kwargs.value, cst.Arg(kwargs.node.value, star="**")))
     return tuple(found)

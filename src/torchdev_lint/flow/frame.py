@@ -48,6 +48,7 @@ from torchdev_lint.flow.values import (
 ExpressionHandler: TypeAlias = "Callable[[Frame, Any], Value]"
 StatementHandler: TypeAlias = "Callable[[Frame, Any], None]"
 Node = TypeVar("Node", bound=cst.CSTNode)
+Outcome = TypeVar("Outcome")
 
 EXPRESSIONS: dict[type[cst.CSTNode], ExpressionHandler] = {}
 STATEMENTS: dict[type[cst.CSTNode], StatementHandler] = {}
@@ -220,8 +221,8 @@ class Frame:
             self.env = met
 
     def either(
-        self, test: Formula, then: Callable[[], Value], otherwise: Callable[[], Value]
-    ) -> tuple[Value, Value]:
+        self, test: Formula, then: Callable[[], Outcome], otherwise: Callable[[], Outcome]
+    ) -> tuple[Outcome, Outcome]:
         """Evaluate one thing where a condition holds and another where it does not: what they do is done under it."""
         start, path = self.env.copy(), self.env.path
         with self.assuming(test):

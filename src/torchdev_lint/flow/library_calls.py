@@ -266,7 +266,7 @@ def _composed(frame: Frame, thing: Object, site: CallSite) -> Value | None:
                 return _result(frame, fact, frame.state(part).api, site, part)
             if fact is not None and fact.follows is not None:
                 continue
-        return None
+        return frame.result_of(site.node)  # what cannot be read may have moved it
     return None
 
 

@@ -92,14 +92,25 @@ def fold(node: cst.BinaryOperation, left: Value, right: Value) -> Literal | None
             return _fold_numbers(node.operator, one, other)
         case _:
             pass
-    if not (isinstance(left, Literal) and isinstance(left.value, str) and isinstance(right, Literal)):
+    if not (isinstance(left, Literal) and isinstance(left.value, str)):
         return None
+    given: object
+    match right:
+        case Literal(value=given):
+            pass
+        case Items(items) if isinstance(node.right, cst.Tuple):
+            constants = [item.value for item in items if isinstance(item, Literal)]
+            if len(constants) != len(items):
+                return None
+            given = tuple(constants)
+        case _:
+            return None
     match node.operator:
-        case cst.Add() if isinstance(right.value, str):
-            return Literal(left.value + right.value, node)
+        case cst.Add() if isinstance(given, str):
+            return Literal(left.value + given, node)
         case cst.Modulo():
             try:
-                return Literal(left.value % right.value, node)
+                return Literal(left.value % given, node)
             except (TypeError, ValueError):
                 return None
         case _:
@@ -369,7 +380,5 @@ def device_count(operator: cst.BaseCompOp, left: Value, right: Value) -> Formula
             return more_than(number - 1)
         case cst.LessThan():
             return negate(more_than(number - 1))
-        case cst.LessThanEqual():
+        case _:  # `<=`: the other comparisons are not asked for here
             return negate(more_than(number))
-        case _:
-            return None

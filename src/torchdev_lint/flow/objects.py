@@ -170,9 +170,9 @@ def _object_attribute(frame: Frame, thing: Object, name: str) -> Value:
         case "type" if state.kind == "unknown":
             return DeviceType(as_device(thing))
         case "is_cuda":
-            return Truth(Atom("device-type", (("device", thing.key), "cuda"), text))
+            return Truth(Atom("device-type", (("device", thing.key), "cuda"), thing.text))
         case "is_cpu":
-            return Truth(Atom("device-type", (("device", thing.key), "cpu"), text))
+            return Truth(Atom("device-type", (("device", thing.key), "cpu"), thing.text))
         case _:
             return Object(("attr", thing.key, name), text)
 
@@ -244,9 +244,12 @@ def set_attribute(frame: Frame, receiver: Value, name: str, value: Value) -> Non
                 registered = registered | {name} if owned else registered - {name}
             held = {**state.attributes, name: value}
             frame.set_state(receiver, replace(state, attributes=held, registered=registered))
-        case Either(_, then, otherwise):
-            set_attribute(frame, then, name, value)
-            set_attribute(frame, otherwise, name, value)
+        case Either(guard, then, otherwise):
+            frame.either(
+                guard,
+                lambda: set_attribute(frame, then, name, value),
+                lambda: set_attribute(frame, otherwise, name, value),
+            )
         case Class(model=model):
             model.attributes[name] = value
         case Api(path=path) if path.startswith("torch."):

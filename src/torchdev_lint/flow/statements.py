@@ -284,6 +284,7 @@ def visit_While(frame: Frame, node: cst.While) -> None:
             frame.env.assume(truths.condition(frame, node.test))
 
     if test == FALSE:
+        frame.execute([] if node.orelse is None else node.orelse.body.body)
         return
     again = 2 if frame.analysis.budget > 0 else 1
     _loop(frame, node.body.body, enter, node.orelse, rounds=again, endless=endless)
@@ -506,9 +507,9 @@ def visit_ImportFrom(frame: Frame, node: cst.ImportFrom) -> None:
         return
     for alias in node.names:
         name = _dotted_name(alias.name)
-        bound = alias.asname.name if alias.asname is not None else alias.name
-        if isinstance(bound, cst.Name):
-            frame.bind(bound.value, frame.analysis.imports.imported(frame, base, name))
+        bound = alias.name if alias.asname is None else alias.asname.name
+        assert isinstance(bound, cst.Name)
+        frame.bind(bound.value, frame.analysis.imports.imported(frame, base, name))
 
 
 def _dotted_name(node: cst.BaseExpression) -> str:

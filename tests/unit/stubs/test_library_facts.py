@@ -181,6 +181,8 @@ SILENT = [
     "from torchvision.models import ResNet18_Weights\nw = ResNet18_Weights.DEFAULT\nw.transforms()(t)",
     "import cv2\nimport numpy as np\nnp.array(cv2.imread('a.png'))",
     "from PIL import Image\nimport numpy as np\nnp.asarray(Image.open('a.png'))",
+    "from torchvision import transforms as T\nc + T.Compose([T.Resize(4), lambda y: y.cpu()])(t)",
+    "from torchvision import transforms as T\nc + T.Compose([T.Lambda(lambda y: y.cpu())])(t)",
 ]
 
 
