@@ -314,7 +314,7 @@ CASES: list[tuple[str, str, dict[str, str]]] = [
         """
         a, b = Holder(), Holder()
         a.x = b.x = c
-        one = a if n > 5 else b
+        one = a if torch.cuda.is_available() else b
         one.x = g
         x, y = a.x, b.x
         """,
