@@ -67,7 +67,7 @@ ON_CUDA = [
     "from torch_geometric.data import Data\nfrom torch_geometric.loader import DataLoader\n"
     "for data in DataLoader([Data(x=c), Data(x=c)]):\n  data = data.to(d)\n  x = data.x",
     "from torch_geometric.nn import global_mean_pool\nx = global_mean_pool(t, t)",
-    "from transformers import AutoModelForCausalLM\nm = AutoModelForCausalLM.from_pretrained('x').to(d)\nx = m.generate(c)",
+    "from transformers import AutoModelForCausalLM\nm = AutoModelForCausalLM.from_pretrained('x').to(d)\nx = m.generate(t)",
     "from transformers import AutoTokenizer\ntok = AutoTokenizer.from_pretrained('x')\n"
     "e = tok('a', return_tensors='pt')\ne.to(d)\nx = e['ids']",
     "from datasets import load_dataset\nds = load_dataset('x').with_format('torch', device=d)\nx = ds[0]['label']",
@@ -132,7 +132,7 @@ FINDINGS = [
     ),
     (
         "from transformers import AutoModelForCausalLM\nm = AutoModelForCausalLM.from_pretrained('x').to(d)\n"
-        "m.generate(c).numpy()",
+        "m.generate(t).numpy()",
         [("TDV010", 3)],
     ),
 ]
