@@ -131,8 +131,8 @@ def atoms(formula: Formula) -> frozenset[Atom]:
             return frozenset((formula,))
         case Not(operand):
             return atoms(operand)
-        case And(operands) | Or(operands):
-            return frozenset().union(*map(atoms, operands))
+        case _:
+            return frozenset().union(*map(atoms, formula.operands))
 
 
 @dataclass(slots=True)
@@ -213,8 +213,8 @@ def truth(formula: Formula, assignment: Mapping[Atom, bool]) -> bool | None:
         case And(operands):
             found = [truth(operand, assignment) for operand in operands]
             return False if False in found else None if None in found else True
-        case Or(operands):
-            found = [truth(operand, assignment) for operand in operands]
+        case _:
+            found = [truth(operand, assignment) for operand in formula.operands]
             return True if True in found else None if None in found else False
 
 

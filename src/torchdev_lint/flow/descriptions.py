@@ -45,7 +45,8 @@ def describe_formula(formula: Formula) -> str:
         case Not(operand=operand):
             inner = describe_formula(operand)
             return f"not ({inner})" if isinstance(operand, (And, Or)) or " " in inner else f"not {inner}"
-        case And(operands=operands) | Or(operands=operands):
+        case _:
+            operands = formula.operands
             word = " and " if isinstance(formula, And) else " or "
             parts = [describe_formula(part) for part in operands]
             return word.join(

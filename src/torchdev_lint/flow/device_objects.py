@@ -259,8 +259,8 @@ def _handles_both(frame: Frame, node: cst.Comparison, device: cst.BaseExpression
 
 def check_method(frame: Frame, receiver: Value, name: str, site: CallSite) -> None:
     """`x.is_cuda()` and `device.startswith("cuda")`."""
-    if site.receiver is None or not isinstance(site.node, cst.Call):
-        return
+    assert isinstance(site.node, cst.Call)
+    assert site.receiver is not None
     if name in api.TYPE_FLAGS and isinstance(receiver, Tensor) and not (receiver.batch or receiver.mapping):
         text = frame.analysis.text(site.node.func)
         frame.analysis.publish(

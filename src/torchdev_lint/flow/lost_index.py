@@ -117,8 +117,9 @@ def check_method(frame: Frame, receiver: Value, name: str, site: CallSite) -> No
 def check_cuda_method(frame: Frame, receiver: Value, site: CallSite) -> None:
     """`y.cuda()`, without an index."""
     call = site.node
-    if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute) or site.receiver is None:
-        return
+    assert isinstance(call, cst.Call)
+    assert isinstance(call.func, cst.Attribute)
+    assert site.receiver is not None
     if _is_of_process(frame):
         return
     moved = frame.analysis.text(site.receiver)
