@@ -396,3 +396,59 @@ def test_what_cannot_be_told_apart() -> None:
     assert not same(Function(node, "f", frame), Function(node, "f", cast("Any", object())))
     assert same((Object(("a",)), [1]), (Object(("a",)), [1]))
     assert not same(node, cst.Name("x"))
+
+
+EDITS: list[tuple[str, list[str]]] = [
+    ("nothing, then something", ["", "import torch\nx = torch.zeros(2)\n", ""]),
+    (
+        "comments before and behind",
+        [
+            "# first\n\nimport torch\n\n\ndef f(x):\n    return x.cuda() + torch.ones(2)\n\n\n# last\n",
+            "# first\n\nimport torch\n\n\ndef f(x):\n    return x.cpu() + torch.ones(2)\n\n\n# last\n",
+            "# the first\n\nimport torch\n\n\ndef f(x):\n    return x.cuda() + torch.ones(2)\n\n\n# the last\n",
+            "import torch\n\n\ndef f(x):\n    return x.cuda() + torch.ones(2)\n",
+        ],
+    ),
+    (
+        "no line end",
+        [
+            "import torch\ny = torch.ones(2, device='cuda')",
+            "import torch\ny = torch.ones(2, device='cuda') + torch.ones(2)",
+            "import torch\ny = torch.ones(2, device='cuda') + torch.ones(2)\n",
+        ],
+    ),
+    (
+        "behind what leaves",
+        [
+            "import torch\nraise SystemExit\ny = torch.ones(2).cuda() + torch.ones(2)\n\n\ndef f(x):\n    return x\n",
+            "import torch\nraise SystemExit\ny = torch.ones(2).cuda() + torch.ones(3)\n\n\ndef f(x):\n    return x\n",
+            "import torch\nprint(torch)\ny = torch.ones(2).cuda() + torch.ones(3)\n\n\ndef f(x):\n    return x\n",
+            "import torch\nraise SystemExit\ny = torch.ones(2).cuda() + torch.ones(3)\n\n\ndef f(x):\n    return x\n",
+        ],
+    ),
+    (
+        "another default device",
+        [
+            "import torch\n\n\ndef f(x: torch.Tensor):\n    return x.cuda() + torch.ones(2)\n\n\ntorch.set_default_device('cpu')\n",
+            "import torch\n\n\ndef f(x: torch.Tensor):\n    return x.cuda() + torch.ones(2)\n\n\ntorch.set_default_device('cuda')\n",
+            "import torch\n\n\ndef f(x: torch.Tensor):\n    return x.cuda() + torch.ones(2)\n\n\nprint('cuda')\n",
+        ],
+    ),
+    (
+        "comments that go from one line to the next",
+        [
+            "import torch\nx = torch.ones(2)\n# of y\ny = x.cuda()\nz = y + x\n",
+            "import torch\nx = torch.ones(2)\n# of y\nz = y + x\n",
+            "import torch\nx = torch.ones(2)\n# of y\n",
+            "import torch\n# of y\n\n# and z\ny = torch.ones(2).cuda()\nz = y + torch.ones(2)\n",
+            "# of y\n\n# and z\ny = torch.ones(2).cuda()\nz = y + torch.ones(2)\n",
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize("texts", [texts for _, texts in EDITS], ids=[name for name, _ in EDITS])
+def test_edits_come_to_what_a_fresh_reading_comes_to(texts: list[str]) -> None:
+    file = File(config=EVERYTHING)
+    for text in texts:
+        file.read(text)
