@@ -666,3 +666,67 @@ def test_stars_of_stars_are_searched_once(check: Check) -> None:
     chain["lib/m0.py"] = "import torch\ncpu = torch.ones(2)\n"
     chain["lib/m1.py"] = "from .m0 import *\nlate = torch.zeros(2)\n"
     assert check({**chain, "lib/__init__.py": "", "main.py": main}) == ["TDV004 6", "TDV004 8"]
+
+
+REBINDS = [
+    "def prepare():\n    global DEVICE\n    DEVICE = 'cuda'\n",
+    "def prepare():\n    try:\n        global DEVICE\n        DEVICE = 'cuda'\n    finally:\n        pass\n",
+    "def prepare():\n    try:\n        pass\n    except OSError:\n        global DEVICE\n        DEVICE = 'cuda'\n",
+    "def prepare(kind):\n    match kind:\n        case 1:\n            global DEVICE\n            DEVICE = 'cuda'\n",
+    "def prepare(kind):\n    if kind:\n        pass\n    else:\n        global DEVICE, OTHER\n        DEVICE = OTHER = 'cuda'\n",
+]
+
+
+@pytest.mark.parametrize("rebinds", ["", *REBINDS])
+def test_a_name_that_a_function_of_its_file_gives_another_value(check: Check, rebinds: str) -> None:
+    main = """
+        import torch
+        from helper import DEVICE
+        x = torch.zeros(2, device=DEVICE)
+        y = x + torch.ones(2, device="cuda")
+    """
+    assert check({"helper.py": f"DEVICE = 'cpu'\n{rebinds}", "main.py": main}) == (
+        [] if rebinds else ["TDV004 5"]
+    )
+
+
+def test_files_that_import_a_name_from_each_other(check: Check) -> None:
+    files = {
+        "a.py": "from b import made",
+        "b.py": "from a import made",
+        "main.py": "import torch\nfrom a import made\nx = made()\ny = torch.ones(2).cuda() + torch.ones(2)\n",
+    }
+    assert check(files) == ["TDV005 4"]
+
+
+def test_a_default_device_that_another_file_sets_or_may_set(check: Check) -> None:
+    main = """
+        import torch
+        import helper
+        from lib import context
+        x = torch.ones(2, device="cuda")
+        y = x + torch.ones(2)
+        with context():
+            z = x + torch.ones(3)
+    """
+    found = {
+        "": ["TDV005 6", "TDV005 8"],
+        "torch.set_default_device('cpu')": ["TDV005 6", "TDV005 8"],
+        "torch.set_default_device('cuda')": [],
+        "def prepare():\n    torch.set_default_device('cuda')": ["TDV005 6"],
+    }
+    for text, expected in found.items():
+        assert check({"helper.py": f"import torch\n{text}\n", "main.py": main}) == expected, text
+
+
+def test_what_is_put_into_a_package_without_a_file(check: Check) -> None:
+    main = """
+        import torch
+        import parts
+        from missing import *
+        parts.device = "cuda"
+        x = torch.zeros(2, device=parts.device)
+        y = x + torch.ones(2).cpu()
+        z = torch.ones(2).cuda() + torch.ones(2)
+    """
+    assert check({"parts/net.py": "", "main.py": main}) == ["TDV005 8"]

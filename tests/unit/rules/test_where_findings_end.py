@@ -517,3 +517,43 @@ def test_what_is_written(rule: str, code: str, written: list[str] | None) -> Non
     (found,) = check_source(HEADER + code, "program.py", Config(select=(rule,)))
     edits = None if found.fix is None else [edit.content for edit in found.fix.edits if edit.content]
     assert edits == written
+
+
+KEPT = """\
+import torch
+from torch import nn
+from lib import changed
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.ones(2))
+        self.mem = torch.zeros(2)
+    def reset(self):
+        {0}
+    def forward(self, x):
+        return self.w * x + self.mem
+"""
+
+
+@pytest.mark.parametrize(
+    "line", ["pass", "self.mem = torch.zeros_like(self.mem)", "self.mem = self.mem * 2", "self.mem += 1"]
+)
+def test_what_a_method_makes_of_itself_stays(line: str) -> None:
+    found = check_source(KEPT.format(line), "program.py", Config(select=("TDV006",)))
+    assert [(one.code, one.range.start.row) for one in found] == [("TDV006", 8)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "self.mem = self.mem.to('cuda')",
+        "self.mem = self.mem.cuda()",
+        "self.mem = self.mem.type_as(self.w)",
+        "self.mem = self.mem * self.w",
+        "self.mem = changed(self.mem)",
+        "self.mem = changed()",
+        "del self.mem",
+    ],
+)
+def test_what_a_method_may_bring_elsewhere(line: str) -> None:
+    assert check_source(KEPT.format(line), "program.py", Config(select=("TDV005", "TDV006"))) == []
