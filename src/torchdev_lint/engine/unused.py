@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from torchdev_lint.config import REVEALED, SYNTAX_ERROR, UNUSED_SUPPRESSION, Config
+from torchdev_lint.config import UNUSED_SUPPRESSION, Config
 from torchdev_lint.diagnostics import Applicability, Diagnostic, Edit, Fix, Position, Range
 from torchdev_lint.rules.registry import all_rules
 from torchdev_lint.source.lines import LineIndex
@@ -50,10 +50,7 @@ def _is_judged(code: str, directive: Directive, path: str, config: Config) -> bo
     if not code.upper().startswith(_FAMILY) and not _OWN.match(directive.comment.text[start:end]):
         return False
     meant = [rule.code for rule in all_rules() if rule.code.startswith(code.upper()) or rule.name == code]
-    special = (SYNTAX_ERROR, REVEALED, UNUSED_SUPPRESSION)
-    if not meant and any(one.startswith(code.upper()) for one in special):
-        return True
-    return all(config.selects(one, path) for one in meant)
+    return all(config.selects(one, path) for one in meant)  # a code that no rule has is of no use to anybody
 
 
 def _diagnostic(directive: Directive, useless: tuple[str, ...], path: str, lines: LineIndex) -> Diagnostic:

@@ -21,7 +21,7 @@ class Place:
     """Where an operand of a conflict stands: its node, its source text and how to bring it elsewhere.
 
     `node` is the place to report; `value_node` the expression inside it (they differ for `idx=f(x)`); `star` is "", "*"
-    or "**"; `mapping`: the value is a mapping with `.to`; `container`: it is a plain `list` or `dict` of tensors;
+    or "**"; `container`: the value is a plain `list` or `dict` of tensors, not a mapping with `.to`;
     `needs_parentheses`: a method cannot be called on the text as it stands; `unsure`: it may be a container.
     """
 
@@ -30,7 +30,6 @@ class Place:
     text: str = ""
     keyword: str = ""
     star: str = ""
-    mapping: bool = False
     container: str = ""
     needs_parentheses: bool = False
     unsure: bool = False

@@ -64,7 +64,6 @@ def place_of(frame: Frame, node: cst.Arg | cst.BaseExpression, value: Value) -> 
         text=frame.analysis.text(inner),
         keyword="" if not isinstance(node, cst.Arg) or node.keyword is None else node.keyword.value,
         star=star,
-        mapping=isinstance(value, Tensor) and value.mapping,
         container=container,
         needs_parentheses=needs_parentheses(inner),
         unsure=not all(isinstance(part, Tensor) and not part.batch for part in alternatives(value)),

@@ -149,7 +149,7 @@ def _fix(event: ModelCall) -> NodeFix | None:
 
 def _transfer(place: Place, target: str) -> tuple[NodeEdit, ...]:
     node = place.value_node
-    if place.container == "dict" or (place.star == "**" and not place.mapping):
+    if place.container == "dict":
         content = f"{{k: v.to({target}) for k, v in {_wrapped(place)}.items()}}"
         return (NodeEdit(node, "replace", content),)
     if place.container == "list":
