@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.metadata import version
 from pathlib import Path
@@ -79,3 +80,18 @@ def test_a_set_has_one_spelling() -> None:
     codes = frozenset(f"TDV{number}" for number in range(100, 110))
     assert module._plain(codes) == sorted(codes)
     assert cache_key(Config(off_by_default=codes)) != cache_key(Config())
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        Config(select=("TDV001",)),
+        Config(tensor_constructors=("load",)),
+        Config(ignore_noqa=True),
+        Config(per_file_ignores=(("a.py", ("TDV001",)),)),
+    ],
+    ids=["select", "tensor_constructors", "ignore_noqa", "per_file_ignores"],
+)
+def test_what_is_configured_counts(changed: Config) -> None:
+    assert cache_key(changed) != cache_key(Config())
+    assert cache_key(replace(changed, output_format="json")) == cache_key(changed)
