@@ -304,10 +304,14 @@ def _is_left_behind(device: Device, other: Device) -> bool:
     return follows and not any(map(_may_tell_where, device_atoms(device)))
 
 
+_TOLD_BY_TEXT = frozenset({"truth", "equal", "given", "none", "isinstance", "node", "item"})
+"""Conditions whose text says whether they may have to do with devices."""
+
+
 def _may_tell_where(atom: Atom) -> bool:
     if atom.kind == "absent":
         return False
-    if atom.kind != "opaque" or atom.key[0] not in ("truth", "equal", "given", "none", "isinstance", "node"):
+    if atom.kind != "opaque" or atom.key[0] not in _TOLD_BY_TEXT:
         return True
     import libcst as cst  # the rules are asked for their documentation without it
 

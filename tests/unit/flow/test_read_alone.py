@@ -27,6 +27,14 @@ class Net(nn.Module):
         self.plain = torch.zeros(2, 2)
 """
 
+TABLE = """
+def ones(n):
+    return torch.ones(n, 2)
+def there(n):
+    return torch.ones(n, 2, device="cuda")
+MAKERS = {"ones": ones, "there": there}
+"""
+
 CERTAIN = {
     "moved to a parameter": "def f(net, device):\n    net = nn.Linear(2, 2).to(device)\n    net(torch.zeros(1, 2))",
     "a default device": "def f(device='cuda'):\n    net = nn.Linear(2, 2).to(device)\n    net(torch.zeros(1, 2))",
@@ -41,12 +49,23 @@ CERTAIN = {
     + "    @property\n    def value(self):\n        return self.net(torch.zeros(1, 2))",
     "in an inner function": "def f(device):\n    net = nn.Linear(2, 2).to(device)\n    def g():\n"
     "        return net(torch.zeros(1, 2))\n    return g",
+    "one of a table's functions": TABLE
+    + "def f(kind, device):\n    net = nn.Linear(2, 2).to(device)\n    net(MAKERS[kind](2))",
+    "one of a list's functions": TABLE
+    + "def f(n, device):\n    net = nn.Linear(2, 2).to(device)\n    net([ones, there][n - 1](2))",
+    "one of a table's classes": AGENT
+    + "class Other:\n    def act(self, x):\n        return x\nKINDS = {'agent': Agent, 'other': Other}\n"
+    "def f(kind, device):\n    KINDS[kind](device).net(torch.zeros(1, 2))",
     "an inherited network": AGENT
     + "class Child(Agent):\n    def act(self):\n        return self.net(torch.zeros(1, 2))",
 }
 """Fails for every caller that uses an accelerator."""
 
 SILENT = {
+    "one of a table that may have more": TABLE
+    + "def f(kind, more, device):\n    net = nn.Linear(2, 2).to(device)\n    net({**MAKERS, **more}[kind](2))",
+    "that one of a table which is right": TABLE
+    + "def f(kind, device):\n    net = nn.Linear(2, 2).cuda()\n    if kind != 'ones':\n        net(MAKERS[kind](2))",
     "two parameters": "def f(net, x):\n    return net(x)",
     "a parameter and a fresh tensor": "def f(net):\n    return net(torch.zeros(1, 2))",
     "where the input is": "def f(net, x):\n    return net(torch.zeros(1, 2, device=x.device))",
