@@ -27,10 +27,11 @@ from torchdev_lint.flow.lattice import (
     Origin,
     Symbol,
     describe,
+    leaves,
 )
 from torchdev_lint.flow.operands import Operand, dotted, place_of
 from torchdev_lint.flow.trees import walk
-from torchdev_lint.flow.values import Items, Many, Object, Tensor
+from torchdev_lint.flow.values import Entries, Items, Many, Object, Tensor, Value
 from torchdev_lint.torch_api.devices import DEVICE_NAME
 from torchdev_lint.torch_api.factories import FACTORIES
 from torchdev_lint.torch_api.libraries import SET_DEFAULT_DEVICE
@@ -372,7 +373,88 @@ def report_at(frame: Frame, operand: Operand, found: Conflict) -> Report | None:
         if isinstance(origin.node, cst.Arg):
             place = place_of(current, origin.node, value if origin.node.star != "**" else operand.value)
         origin = origin.inner
+    if current.source.foreign and root is not None:
+        handed = _handed_inside(current, root, operand.device, crossed)
+        if handed is not None:
+            return handed
     return Report(place, current, operand.device, tuple(crossed))
+
+
+def _handed_inside(frame: Frame, root: Origin, given: Device, crossed: list[Frame]) -> Report | None:
+    """Where the file that is checked hands a tensor to a function of another one inside of a list or dict; None if it does not.
+
+    What it does with its own tensors is told when that file is checked.
+    """
+    entered = frame
+    while entered.caller is not None and entered.caller.source.foreign:
+        entered = entered.caller
+    caller = entered.caller
+    if caller is None or not isinstance(entered.call, cst.Call):
+        return None
+    found = [
+        (argument, value)
+        for name, value in entered.handed.items()
+        if _holds(value, root) and (argument := _argument_for(entered, entered.call, name)) is not None
+    ]
+    if not found:
+        return None
+    argument, held = found[0]
+    current = frame
+    while current is not caller:
+        assert current.caller is not None
+        current.caller.faults.add((id(current.call), id(root.node)))
+        crossed.append(current)
+        current = current.caller
+    node = _written_once(argument.value)
+    place = (
+        place_of(caller, argument, held) if node is argument.value else place_of(caller, node, Tensor(given))
+    )
+    return Report(place, caller, given, tuple(crossed))
+
+
+def _holds(value: Value, root: Origin) -> bool:
+    """Whether a list or dict holds what was made there."""
+    match value:
+        case Tensor(device=device):
+            return any(leaf.origin is not None and leaf.origin.root() == root for leaf in leaves(device))
+        case Items(items):
+            return any(_holds(item, root) for item in items)
+        case Many(element):
+            return _holds(element, root)
+        case Entries():
+            return any(_holds(entry, root) for entry in value.values())
+        case _:
+            return False
+
+
+def _argument_for(frame: Frame, call: cst.Call, name: str) -> cst.Arg | None:
+    """The argument of the call of a function's activation that is bound to the parameter of this name."""
+    function = frame.function
+    if function is None:
+        return None
+    parameters = [parameter.name.value for parameter in function.node.params.params]
+    if function.receiver is not None and "staticmethod" not in function.decorators:
+        parameters = parameters[1:]
+    for index, argument in enumerate(call.args):
+        if argument.star:
+            return None
+        written = argument.keyword.value if argument.keyword is not None else None
+        if (written or (parameters[index] if index < len(parameters) else None)) == name:
+            return argument
+    return None
+
+
+def _written_once(node: cst.BaseExpression) -> cst.BaseExpression:
+    """The one element of a list that is written out (`[x]`, `[x] * 3`), else the expression of the list."""
+    match node:
+        case cst.BinaryOperation(operator=cst.Multiply(), left=cst.List() as repeated):
+            return _written_once(repeated)
+        case (
+            cst.List(elements=[cst.Element(value=element)]) | cst.Tuple(elements=[cst.Element(value=element)])
+        ):
+            return element
+        case _:
+            return node
 
 
 def is_consequence(frame: Frame, root: Origin) -> bool:

@@ -23,6 +23,9 @@ class Place:
     `node` is the place to report; `value_node` the expression inside it (they differ for `idx=f(x)`); `star` is "", "*"
     or "**"; `container`: the value is a plain `list` or `dict` of tensors, not a mapping with `.to`;
     `needs_parentheses`: a method cannot be called on the text as it stands; `unsure`: it may be a container.
+    or "**"; `mapping`: the value is a mapping with `.to`; `container`: it is a plain `list` or `dict` of tensors;
+    `needs_parentheses`: a method cannot be called on the text as it stands; `unsure`: it may be a container; `mixed`: the
+    container holds other things besides.
     """
 
     node: Any
@@ -33,6 +36,7 @@ class Place:
     container: str = ""
     needs_parentheses: bool = False
     unsure: bool = False
+    mixed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,6 +164,8 @@ class Frame:
         self.entered = analysis.budget + 1
         self.faults: set[tuple[int, int]] = set()
         """(call, origin) of the tensors already found at fault inside a call made here."""
+        self.handed: dict[str, Value] = {}
+        """What the parameters of a function of another file were given by the file that is checked."""
 
     def building(self) -> bool:
         """Whether an `__init__` is running, or something that it calls: what it makes has not been moved yet."""

@@ -125,6 +125,8 @@ def call(frame: Frame, function: Function, site: CallSite) -> Value:
     )
     child.salt, child.round = frame.salt, frame.round
     child.env.names = _bind(child, function, site)
+    if child.source.foreign and not frame.source.foreign:
+        child.handed = dict(child.env.names)
     analysis = frame.analysis
     of_module = function.owner is not None and function.owner.is_module
     private = is_private(function.name)

@@ -13,7 +13,17 @@ from torchdev_lint.flow.immutable import dataclass
 from torchdev_lint.flow.lattice import (
     Device,
 )
-from torchdev_lint.flow.values import Either, Entries, Items, Many, Object, Tensor, Value, alternatives
+from torchdev_lint.flow.values import (
+    Either,
+    Entries,
+    Items,
+    Literal,
+    Many,
+    Object,
+    Tensor,
+    Value,
+    alternatives,
+)
 
 
 def dotted(node: cst.CSTNode | None) -> str | None:
@@ -67,7 +77,22 @@ def place_of(frame: Frame, node: cst.Arg | cst.BaseExpression, value: Value) -> 
         container=container,
         needs_parentheses=needs_parentheses(inner),
         unsure=not all(isinstance(part, Tensor) and not part.batch for part in alternatives(value)),
+        mixed=bool(container) and any(_holds_others(part) for part in alternatives(value)),
     )
+
+
+def _holds_others(value: Value) -> bool:
+    """Whether a list or dict certainly holds more than tensors."""
+    held = (
+        value.items
+        if isinstance(value, Items)
+        else value.values()
+        if isinstance(value, Entries)
+        else (value.element,)
+        if isinstance(value, Many)
+        else ()
+    )
+    return any(isinstance(item, Literal) for item in held)
 
 
 @dataclass(frozen=True, slots=True)

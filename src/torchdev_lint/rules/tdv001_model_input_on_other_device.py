@@ -140,6 +140,8 @@ def _fix(event: ModelCall) -> NodeFix | None:
         edit = NodeEdit(event.transfer.node, "replace", f"{event.transfer.receiver}.to({target})")
         return NodeFix((edit,), Applicability.UNSAFE, f"Move to `{target}` instead")
     place = event.place
+    if place.mixed:
+        return None
     edits = _transfer(place, target)
     sure = not place.container and not place.unsure
     return NodeFix(

@@ -177,6 +177,74 @@ def test_the_fault_of_an_argument_is_reported_at_the_call(check: Check) -> None:
     assert check({"main.py": main, "helpers.py": helpers}) == ["TDV005 6"]
 
 
+STEPS = """
+    import torch
+    from torch.nn import functional as F
+
+    def step(model, batch):
+        return model(batch["ids"])
+
+    def mix(batch):
+        return batch["a"] + batch["b"]
+
+    def run(model, items):
+        for item in items:
+            model(item)
+
+    def smooth(x, kernels):
+        flat = [kernel.float() for kernel in kernels]
+        return F.conv1d(x, weight=kernels[0].reshape(1, 1, -1), padding=len(flat[0]))
+
+    def bring(model, batch):
+        batch = {name: value.to("cuda") for name, value in batch.items()}
+        return model(batch["ids"])
+
+    def another(model, batch):
+        table = [torch.ones(2, 3)]
+        return model(table[0])
+"""
+HANDED = {
+    "a dict": ('batch = {"ids": torch.ones(2, 3), "n": 3}\nsteps.step(model, batch)', ["TDV001 6"], None),
+    "what makes a dict": (
+        'def made():\n    return {"ids": torch.ones(2, 3)}\nsteps.step(model, made())',
+        ["TDV001 7"],
+        "{k: v.to(next(model.parameters()).device) for k, v in made().items()}",
+    ),
+    "a dict by keyword": (
+        'batch = {"ids": torch.ones(2, 3)}\nsteps.step(batch=batch, model=model)',
+        ["TDV001 6"],
+        "{k: ",
+    ),
+    "a dict that is written out": (
+        'steps.mix({"a": torch.ones(2, 3), "b": torch.ones(2, 3, device="cuda")})',
+        ["TDV005 5"],
+        None,
+    ),
+    "a list": ("steps.run(model, [torch.ones(2, 3) for _ in range(9)])", ["TDV001 5"], "[t.to("),
+    "a list of one": (
+        "def f():\n    return torch.ones(3)\ndef g(x: torch.Tensor):\n    return steps.smooth(x, [f()] * (x.ndim - 2))",
+        ["TDV004 8"],
+        None,
+    ),
+    "what is moved there": ('steps.bring(model, {"ids": torch.ones(2, 3)})', [], None),
+    "what is not at fault": ('steps.another(model, {"ids": torch.ones(2, 3)})', [], None),
+    "a dict behind a star": ('steps.step(*(model, {"ids": torch.ones(2, 3)}))', [], None),
+}
+
+
+@pytest.mark.parametrize("name", HANDED)
+def test_what_is_handed_over_inside_of_something_is_reported_at_the_call(tmp_path: Path, name: str) -> None:
+    program, expected, written = HANDED[name]
+    (tmp_path / "pyproject.toml").touch()
+    head = 'import torch\nfrom torch import nn\nimport steps\nmodel = nn.Linear(3, 3).to("cuda")\n'
+    write(tmp_path, {"main.py": head + program + "\n", "steps.py": STEPS})
+    found = diagnostics(tmp_path)
+    assert [f"{one.code} {one.range.start.row}" for one in found] == expected
+    for one in found:
+        assert (one.fix is None) == (written is None)
+        assert one.fix is None or written in "".join(edit.content for edit in one.fix.edits)
+
+
 def test_a_function_that_moves_the_model_but_not_its_input(check: Check) -> None:
     helpers = """
         def run(net, ids, device):
