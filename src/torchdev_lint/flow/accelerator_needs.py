@@ -48,17 +48,34 @@ _ONLY_THERE = frozenset(f"torch.cuda.{name}" for name in ("Stream", "CUDAGraph",
 def parts_for_accelerators(module: cst.Module) -> frozenset[int]:
     """What stands, by id, in functions that are called for an accelerator, so that there is a first one.
 
-    One that opens a stream on it whatever happens, one that numbers several (`f"cuda:{index}"`), and by default what a method called
-    `cuda`, or `to`, is asked for.
+    One that opens a stream on it whatever happens, one that numbers several (`f"cuda:{index}"`), the step of one process among others,
+    and by default what a method called `cuda`, or `to`, is asked for.
     """
     found: set[int] = set()
     for owner, function in _functions(module):
         named = owner is not None and function.name.value in ("cuda", "to")
         if named:
             found |= {id(part) for parameter in all_parameters(function.params) for part in walk(parameter)}
-        if _opens_stream(function) or any(map(_numbers_devices, walk(function.body))):
+        if (
+            _opens_stream(function)
+            or works_with_others(function)
+            or any(map(_numbers_devices, walk(function.body)))
+        ):
             found |= {id(part) for part in walk(function)}
     return frozenset(found)
+
+
+_COLLECTIVES = frozenset("broadcast all_gather all_reduce reduce_scatter gather scatter".split())
+
+
+def works_with_others(function: cst.FunctionDef | cst.Lambda) -> bool:
+    """Whether a function is one step of a process among others, to which it hands tensors: each has made its own device the current one."""
+    return any(
+        isinstance(node, cst.Call)
+        and (dotted(node.func) or "").startswith(("torch.distributed.", "dist."))
+        and (dotted(node.func) or "").rpartition(".")[2] in _COLLECTIVES
+        for node in walk(function.body)
+    )
 
 
 def _functions(module: cst.Module) -> Iterator[tuple[cst.ClassDef | None, cst.FunctionDef]]:

@@ -114,6 +114,35 @@ def in_a_test(frame: Frame) -> bool:
     return False
 
 
+def fixtures_on_host(frame: Frame, function: Function) -> Iterator[str]:
+    """The parameters of a test that are fixtures of its file which give the CPU, whatever the machine."""
+    if function.name.startswith("test_") and isinstance(function.node, cst.FunctionDef):
+        for parameter in all_parameters(function.node.params):
+            fixture = frame.lookup(parameter.name.value)
+            if (
+                isinstance(fixture, Function)
+                and "fixture" in fixture.decorators
+                and isinstance(fixture.node, cst.FunctionDef)
+                and _gives_cpu(fixture.node)
+            ):
+                yield parameter.name.value
+
+
+def _gives_cpu(node: cst.FunctionDef) -> bool:
+    given = [part.value for part in walk(node.body) if isinstance(part, cst.Return)]
+    return bool(given) and all(
+        isinstance(
+            value.args[0].value if isinstance(value, cst.Call) and value.args else value, cst.SimpleString
+        )
+        and _CPU.search(cst.Module([]).code_for_node(value)) is not None
+        for value in given
+        if value is not None
+    )
+
+
+_CPU = re.compile(r"^(?:torch\.device\()?['\"]cpu['\"]\)?$")
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """What a parameter is: a tensor, or a tuple (`count` of them) or list (`many`) of tensors; `optional`: or None."""

@@ -32,7 +32,7 @@ from torchdev_lint.flow.values import (
     join_all,
     retag,
 )
-from torchdev_lint.torch_api.devices import parse
+from torchdev_lint.torch_api.devices import DEVICE_NAME, parse
 from torchdev_lint.torch_api.libraries import SIGNATURE_KEEPING_DECORATORS
 
 
@@ -113,6 +113,8 @@ def call(frame: Frame, function: Function, site: CallSite) -> Value:
         frame.analysis.spend(foreign=frame.source.foreign)
         if function.receiver is not None and not out_of_reach:
             escape(frame, function.receiver)
+            if "property" in function.decorators and DEVICE_NAME.search(function.name):
+                return UNKNOWN  # where its own tensors are, perhaps: they do not differ from it
         result = not_followed(frame, site, function.name)
         return _without_recursion(frame, function) or result
     child = Frame(

@@ -25,7 +25,13 @@ from torchdev_lint.flow.classes import ClassModel, held_at_first, symbolic_self,
 from torchdev_lint.flow.conditions import Atom, Key
 from torchdev_lint.flow.environment import Environment
 from torchdev_lint.flow.events import DeviceLiteral, Event, MixedOperation
-from torchdev_lint.flow.evidence import TESTING, sequence_parameters, tensor_parameters, works_on_host
+from torchdev_lint.flow.evidence import (
+    TESTING,
+    fixtures_on_host,
+    sequence_parameters,
+    tensor_parameters,
+    works_on_host,
+)
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.functions import (
     bind_symbolically,
@@ -36,12 +42,12 @@ from torchdev_lint.flow.functions import (
 )
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.imports import NoImports
-from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Cpu, Symbol
+from torchdev_lint.flow.lattice import CPU, UNKNOWN_DEVICE, Cpu, Symbol
 from torchdev_lint.flow.library_calls import hand_over_batches
 from torchdev_lint.flow.preparations import is_for_the_host, is_marked, run_before
 from torchdev_lint.flow.projects import Project, sets_default_device
 from torchdev_lint.flow.trees import standing_alone, walk
-from torchdev_lint.flow.values import NONE, UNKNOWN, Either, Function, Items, Many, Tensor, Value
+from torchdev_lint.flow.values import NONE, UNKNOWN, DeviceValue, Either, Function, Items, Many, Tensor, Value
 from torchdev_lint.torch_api.devices import DEVICE_NAME, DEVICE_WORDS
 
 LEAST = 2_000
@@ -180,6 +186,7 @@ def read_alone(analysis: Analysis, function: Function) -> None:
         given = _tensors_given(analysis, function)
         returned_factories.note_given(child, given)
         child.env.names |= given
+    child.env.names |= {name: DeviceValue(CPU) for name in fixtures_on_host(definition, function)}
     hand_over_batches(child, function)
     # what must hold for the module to be read to its end holds whenever one of its functions runs
     child.env.path = definition.module_frame.env.path

@@ -34,32 +34,62 @@ def saves(frame: Frame, scope: cst.CSTNode, loop: cst.For | cst.While, around: s
 
 
 def goes_to_accelerator(frame: Frame, scope: cst.CSTNode, call: cst.Call) -> bool:
-    """Whether the model that the checkpoint is loaded into is put on an accelerator afterwards, whatever the machine: one without
-    does not go on."""
+    """Whether the model that the checkpoint is loaded into, or is, is put on an accelerator, whatever the machine: one without one does
+    not come so far, or does not go on."""
     around = calls_around(frame, scope, call)
+    nodes = telling_nodes(frame, scope)
+    names = _models(nodes, around)
+    return bool(names) and any(
+        _moves(frame, node, names) and _runs_along(frame, scope, node, around) for node in nodes
+    )
+
+
+def _models(nodes: list[cst.CSTNode], around: set[int]) -> set[str]:
+    """What the models are called that are filled from what the call that the nodes `around` hold loads, or that it loads."""
+    loaded: set[str] = set()
     names: set[str] = set()
-    met = False
-    for node in telling_nodes(frame, scope):
-        met = met or node is call
+    for node in nodes:
         match node:
-            case cst.Call(func=cst.Attribute(value=receiver, attr=cst.Name(value="load_state_dict"))) if (
-                id(node) in around
-            ):
-                names.add(operands.dotted(receiver) or "")
-            case cst.Assign(targets=[cst.AssignTarget(target=target)], value=value) if met:
-                if names & {operands.dotted(value) or ""}:
-                    names.add(operands.dotted(target) or "")
+            case cst.Assign(targets=[cst.AssignTarget(target=target)], value=value):
+                text = operands.dotted(target) or ""
+                if id(value) in around:
+                    loaded.add(text)
+                elif operands.dotted(value) in names:
+                    names.add(text)
             case cst.Call(
-                func=cst.Attribute(value=receiver, attr=cst.Name(value=method)), args=arguments
-            ) if met and ((operands.dotted(receiver) or "") in names):
-                moves = (method == "cuda" and not arguments) or (
-                    method == "to" and bool(arguments) and _is_accelerator(frame, arguments[0].value)
-                )
-                if moves and _runs_along(frame, scope, node, around):
-                    return True
+                func=cst.Attribute(value=receiver, attr=cst.Name(value="load_state_dict")),
+                args=arguments,
+            ):
+                held = {operands.dotted(part) for argument in arguments for part in walk(argument.value)}
+                if id(node) in around or not held.isdisjoint(loaded - {""}):
+                    names.add(operands.dotted(receiver) or "")
             case _:
                 pass
-    return False
+    return (names | loaded) - {""}
+
+
+def _moves(frame: Frame, node: cst.CSTNode, names: set[str]) -> bool:
+    """Whether something of these names is put on an accelerator: `model.cuda()`, `model = DataParallel(model).cuda()`."""
+    match node:
+        case cst.Assign(targets=[cst.AssignTarget(target=target)], value=cst.Call() as value):
+            return operands.dotted(target) in names and _is_move(frame, value)
+        case cst.Call(func=cst.Attribute(value=receiver)):
+            return operands.dotted(receiver) in names and _is_move(frame, node)
+        case _:
+            return False
+
+
+def _is_move(frame: Frame, call: cst.Call) -> bool:
+    match call:
+        case cst.Call(func=cst.Attribute(attr=cst.Name(value="cuda")), args=[]):
+            return True
+        case cst.Call(
+            func=cst.Attribute(attr=cst.Name(value="to")),
+            args=[cst.Arg(value=where), *_],
+        ):
+            return _is_accelerator(frame, where)
+        case _:
+            return False
 
 
 def _runs_along(frame: Frame, scope: cst.CSTNode, node: cst.CSTNode, around: set[int]) -> bool:

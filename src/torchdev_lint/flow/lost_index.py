@@ -11,6 +11,7 @@ import re
 import libcst as cst
 
 from torchdev_lint.flow import device_values
+from torchdev_lint.flow.accelerator_needs import works_with_others
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.conditions import Atom, Formula
 from torchdev_lint.flow.events import LostIndex
@@ -120,7 +121,7 @@ def check_cuda_method(frame: Frame, receiver: Value, site: CallSite) -> None:
     assert isinstance(call, cst.Call)
     assert isinstance(call.func, cst.Attribute)
     assert site.receiver is not None
-    if _is_of_process(frame):
+    if frame.function is not None and works_with_others(frame.function.node):
         return
     moved = frame.analysis.text(site.receiver)
     meant, form = _meant(frame), "guarded"
@@ -137,20 +138,6 @@ def check_cuda_method(frame: Frame, receiver: Value, site: CallSite) -> None:
     else:
         edits = ((call, f"{moved}.to({meant})"),)
     _publish(frame, call, form, f"{moved}.cuda()", meant, edits)
-
-
-_COLLECTIVES = frozenset("broadcast all_gather all_reduce reduce_scatter gather scatter".split())
-
-
-def _is_of_process(frame: Frame) -> bool:
-    """Whether the function is one step of a process among others, each of which has set its own device as the current one: it hands
-    tensors to the others."""
-    return frame.function is not None and any(
-        isinstance(node, cst.Call)
-        and (dotted(node.func) or "").startswith(("torch.distributed.", "dist."))
-        and (dotted(node.func) or "").rpartition(".")[2] in _COLLECTIVES
-        for node in walk(frame.function.node.body)
-    )
 
 
 def check_device_argument(frame: Frame, argument: Argument, *, of_device: bool = False) -> None:

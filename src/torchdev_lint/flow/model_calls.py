@@ -43,7 +43,7 @@ def check_model_call(frame: Frame, site: CallSite, callee: Callee) -> None:
         for argument in site.arguments
         if not _may_be_lengths(frame, argument, callee) and not _is_record(frame, argument, callee)
         for operand in operands_of(frame, _without_positions(frame, argument, callee))
-        if not is_scalar(operand.value)
+        if not is_scalar(operand.value) and not _is_placeholder(frame, operand, callee)
     ]
     if not all(isinstance(leaf, (Anywhere, UnknownDevice)) for leaf in leaves(callee.device)):
         for operand in inputs:
@@ -255,6 +255,23 @@ def _counts(node: cst.BaseExpression) -> bool:
             return True
         case _:
             return False
+
+
+def _is_placeholder(frame: Frame, operand: Operand, callee: Callee) -> bool:
+    """Whether a tensor of no size is given to what cannot be read: `torch.zeros(0)`, which stands for nothing there."""
+    if callee.thing is None or frame.state(callee.thing).model is not None:
+        return False
+    if frame.state(callee.thing).api.startswith("torch.nn."):
+        return False
+    origins = [leaf.origin for leaf in leaves(operand.device)]
+    made = [None if origin is None else origin.root().node for origin in origins]
+    return all(
+        isinstance(node, cst.Call)
+        and [one.value.value for one in node.args if isinstance(one.value, cst.Integer)] == ["0"]
+        and len([one for one in node.args if one.keyword is None]) == 1
+        and (dotted(node.func) or "").rpartition(".")[2] in ("zeros", "ones", "empty", "Tensor")
+        for node in made
+    )
 
 
 def _is_record(frame: Frame, argument: Argument, callee: Callee) -> bool:

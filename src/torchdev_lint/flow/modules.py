@@ -173,6 +173,10 @@ def call_module(frame: Frame, thing: Object, site: CallSite) -> Value:
     if check_late(frame, thing, site.node):
         return Tensor(state.device, scalar=None, batch=True)
     is_loss = state.api in api.LOSSES
+    if is_loss and len(site.positional()) > 3 and state.api not in api.HOST_TOLERANT_LOSSES:
+        return frame.result_of(
+            site.node
+        )  # one of several losses, and none that is called like this: not this one
     if not state.moves_inputs and state.api not in api.HOST_TOLERANT_LOSSES:
         callee = Callee(site.callee, state.device, thing, is_loss=is_loss)
         check_model_call(frame, site, callee)

@@ -254,6 +254,96 @@ PAIRS: dict[str, tuple[str, str]] = {
             return order
         """,
     ),
+    "a model that is built, filled and put on a GPU, in whichever order": (
+        """
+        from nets import Flow
+        def main(path):
+            net = Flow(3).cuda()
+            held = torch.load(path + "/checkpoint.pth")
+            net.load_state_dict(held["state_dict"])
+        def resumed(path, arguments):
+            net = Flow(3)
+            if arguments.resume:
+                held = torch.load(arguments.resume)
+                net.load_state_dict(held["state_dict"])
+            net = nn.DataParallel(net).cuda()
+        def spoken(path):
+            glow = torch.load(path + "/model.pth")["model"]
+            glow = glow.remove_norm(glow)
+            glow.cuda().eval()
+        """,
+        """
+        from nets import Flow
+        def main(path, arguments):
+            net = Flow(3)
+            held = torch.load(path + "/checkpoint.pth")
+            net.load_state_dict(held["state_dict"])
+            if arguments.fast:
+                net = nn.DataParallel(net).cuda()
+        """,
+    ),
+    "a fixture that gives the CPU": (
+        """
+        import pytest
+        @pytest.fixture
+        def device():
+            return "cpu"
+        def test_noise(device):
+            assert (torch.ones(3) * torch.rand(3, device=device)).sum()
+        """,
+        """
+        import pytest
+        @pytest.fixture
+        def device():
+            return "cuda" if torch.cuda.is_available() else "cpu"
+        def test_noise(device):
+            assert (torch.ones(3) * torch.rand(3, device=device)).sum()
+        """,
+    ),
+    "a state of no size": (
+        """
+        def run(decoder, x, device):
+            decoder.eval()
+            x = x.to(device)
+            state = torch.zeros(0)
+            for part in x:
+                out, state = decoder(part, state)
+            return out
+        """,
+        """
+        def run(decoder, x, device):
+            decoder.eval()
+            x = x.to(device)
+            state = torch.zeros(2)
+            for part in x:
+                out, state = decoder(part, state)
+            return out
+        """,
+    ),
+    "one of several losses is called as only it can be": (
+        """
+        def trained(options, model, images):
+            if options.kind == "ctc":
+                criterion = nn.CTCLoss().to(device)
+            else:
+                criterion = nn.CrossEntropyLoss().to(device)
+            options.prepare()
+            predicted = model(images.to(device))
+            sizes = torch.IntTensor([predicted.size(1)] * 4)
+            return criterion(predicted, images.to(device), sizes, sizes)
+        """,
+        """
+        def trained(options, model, images):
+            if options.kind == "ctc":
+                criterion = nn.CTCLoss().to(device)
+            else:
+                criterion = nn.CrossEntropyLoss().to(device)
+            options.prepare()
+            predicted = model(images.to(device))
+            sizes = torch.IntTensor([predicted.size(1)] * 4)
+            return criterion(predicted, sizes)
+        """,
+    ),
     "a helper of tests brings the target": (
         """
         from tests.helpers import check_updated
