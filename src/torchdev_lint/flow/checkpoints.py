@@ -406,7 +406,9 @@ def _read_scope(
                 name = text.rpartition(".")[2]
                 if not met and not apart and (api.SAVES.search(name) or name in _COPIES):
                     use.saved_here = use.saved_here or any(
-                        frame.analysis.text(argument.value) == path for argument in arguments
+                        frame.analysis.text(part) == path
+                        for argument in arguments
+                        for part in _files(argument)
                     )
                 if name in _REMOVES and any(frame.analysis.text(one.value) == path for one in arguments):
                     use.saved_here = True  # it was made to be read here
@@ -425,6 +427,12 @@ def _read_scope(
         for node in nodes:
             _read_use(node, held, use)
     return targets
+
+
+def _files(argument: cst.Arg) -> list[cst.BaseExpression]:
+    """What an argument that names a file is, and what it is made of: `save(model, with_folder(path))`."""
+    made = argument.value.args if isinstance(argument.value, cst.Call) else ()
+    return [argument.value, *(one.value for one in made)]
 
 
 _REMOVES = frozenset(("remove", "unlink"))

@@ -113,8 +113,8 @@ def call(frame: Frame, function: Function, site: CallSite) -> Value:
         frame.analysis.spend(foreign=frame.source.foreign)
         if function.receiver is not None and not out_of_reach:
             escape(frame, function.receiver)
-            if "property" in function.decorators and DEVICE_NAME.search(function.name):
-                return UNKNOWN  # where its own tensors are, perhaps: they do not differ from it
+        if "property" in function.decorators and DEVICE_NAME.search(function.name):
+            return UNKNOWN  # where the thing's own tensors are, perhaps
         result = not_followed(frame, site, function.name)
         return _without_recursion(frame, function) or result
     child = Frame(

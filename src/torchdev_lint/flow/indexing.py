@@ -14,6 +14,7 @@ from torchdev_lint.flow.operands import Operand
 from torchdev_lint.flow.operator_calls import is_index
 from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import (
+    UNKNOWN,
     Literal,
     Many,
     Tensor,
@@ -23,6 +24,8 @@ from torchdev_lint.flow.values import (
 
 def index(frame: Frame, node: cst.CSTNode, tensor: Tensor, keys: list[Value]) -> Value:
     """`x[key]`: a CPU index may index an accelerator's tensor, not the other way round."""
+    if tensor.scalar is True and len(keys) == 1 and isinstance(keys[0], Literal) and keys[0].value == 0:
+        return UNKNOWN  # `loss.data[0]` was a number before PyTorch 0.4, and raises since
     if isinstance(node, cst.Subscript):
         table = Operand(tensor, tensor.device, node.value)
         for element, key in zip(node.slice, keys, strict=False):

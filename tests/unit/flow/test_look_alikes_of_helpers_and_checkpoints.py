@@ -344,6 +344,50 @@ PAIRS: dict[str, tuple[str, str]] = {
             return criterion(predicted, sizes)
         """,
     ),
+    "a number as it was had of a loss once": (
+        """
+        def trained(model, batches):
+            model = nn.Linear(3, 3).cuda()
+            total = 0
+            for x, y in batches:
+                total += nn.MSELoss()(model(x.cuda()), y.cuda()).data[0]
+            return np.exp(total / 3)
+        """,
+        """
+        def trained(model, batches):
+            model = nn.Linear(3, 3).cuda()
+            total = 0
+            for x, y in batches:
+                total += nn.MSELoss()(model(x.cuda()), y.cuda()).data
+            return np.exp(total / 3)
+        """,
+    ),
+    "a loss of an older name has no parameters": (
+        """
+        def trained(x, y):
+            return nn.NLLLoss2d()(x.cuda(), y.cuda())
+        """,
+        """
+        def trained(x, y):
+            return nn.Bilinear(2, 2, 2)(x.cuda(), y.cuda())
+        """,
+    ),
+    "the same run has saved it under a name made of this one": (
+        """
+        def main(log, model):
+            path = log.path("best.pth")
+            torch.save(model.state_dict(), with_folder(path))
+            model.load_state_dict(torch.load(path))
+            return model.to(device)
+        """,
+        """
+        def main(log, model):
+            path = log.path("best.pth")
+            torch.save(model.state_dict(), with_folder(log))
+            model.load_state_dict(torch.load(path))
+            return model.to(device)
+        """,
+    ),
     "a helper of tests brings the target": (
         """
         from tests.helpers import check_updated
