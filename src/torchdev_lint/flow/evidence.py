@@ -95,12 +95,17 @@ def _speaks_of_tensors(function: Function) -> bool:
     return _ANNOTATION.search(text) is not None
 
 
+def has_tests(module: cst.Module) -> bool:
+    """Whether a file has tests, by the names of its functions and classes."""
+    return any(
+        isinstance(node, (cst.FunctionDef, cst.ClassDef)) and node.name.value.startswith(("test_", "Test"))
+        for node in module.body
+    )
+
+
 def in_a_test(frame: Frame) -> bool:
     """Whether the file is one of tests, or a test has led here."""
-    if any(
-        isinstance(node, (cst.FunctionDef, cst.ClassDef)) and node.name.value.startswith(("test_", "Test"))
-        for node in frame.analysis.module.body
-    ):
+    if has_tests(frame.analysis.module):
         return True
     current: Frame | None = frame
     while current is not None:

@@ -130,7 +130,12 @@ def _declared_in_vain(frame: Frame, function: Function, name: str) -> bool:
 
 
 def is_imposed(function: Function) -> bool:
-    """Whether somebody else decides what the function's parameters are."""
+    """Whether somebody else decides what the function's parameters are.
+
+    A test runs once for each device of a fixture that it asks for, whether it uses it or not.
+    """
+    if function.name.startswith("test_"):
+        return True
     if any(decorator not in _PLAIN_DECORATORS for decorator in function.decorators):
         return True
     owner = function.owner

@@ -28,6 +28,7 @@ from torchdev_lint.flow.events import DeviceLiteral, Event, MixedOperation
 from torchdev_lint.flow.evidence import (
     TESTING,
     fixtures_on_host,
+    has_tests,
     sequence_parameters,
     tensor_parameters,
     works_on_host,
@@ -250,7 +251,8 @@ def settle_literals(analysis: Analysis) -> list[DeviceLiteral]:
     settled = []
     bare = frozenset(map(id, standing_alone(analysis.module))) if analysis.literals else frozenset()
     meant = parts_for_accelerators(analysis.module) if analysis.literals else frozenset()
-    placing = _placing(analysis.module) if not TESTING.isdisjoint(analysis.imported) else None
+    tests = not TESTING.isdisjoint(analysis.imported) or has_tests(analysis.module)
+    placing = _placing(analysis.module) if analysis.literals and tests else None
     for uses in analysis.literals.values():
         if (
             placing is not None

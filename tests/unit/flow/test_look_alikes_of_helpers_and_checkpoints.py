@@ -388,6 +388,32 @@ PAIRS: dict[str, tuple[str, str]] = {
             return model.to(device)
         """,
     ),
+    "a test need not use the fixtures that it asks for": (
+        """
+        class TestFlip:
+            def test_same(self, device):
+                image = torch.eye(3).unsqueeze(dim=0)
+                assert flipped(image).shape == image.shape
+        """,
+        """
+        class Flip:
+            def same(self, device):
+                image = torch.eye(3).unsqueeze(dim=0)
+                return flipped(image)
+        """,
+    ),
+    "a device that a test only speaks of": (
+        """
+        def test_name():
+            meta = {"machine": "x", "device": "cuda:0"}
+            assert name_of(meta) == "x-cuda"
+        """,
+        """
+        def test_name():
+            x = torch.ones(3, device="cuda:0")
+            assert name_of(x) == "x-cuda"
+        """,
+    ),
     "a helper of tests brings the target": (
         """
         from tests.helpers import check_updated
