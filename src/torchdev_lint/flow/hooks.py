@@ -118,12 +118,10 @@ def run(frame: Frame, thing: Object, result: Value, site: CallSite, call_value: 
     for name, hook in table.get(thing.key, ()):
         if name == BEFORE:
             continue
-        output = result
-        if not isinstance(result, Tensor):
-            if all(isinstance(leaf, Anywhere) for leaf in leaves(state.device)):
-                continue
-            output = Tensor(state.device)
-        given = Items((output,))
+        everywhere = all(isinstance(leaf, Anywhere) for leaf in leaves(state.device))
+        some: Value = UNKNOWN if everywhere else Tensor(state.device)
+        given = Items((result if isinstance(result, Tensor) else some,))
+        output = result if isinstance(result, (Tensor, Items)) else some
         last = output if name == "register_forward_hook" else given
         arguments = tuple(Argument(value, cst.Arg(cst.Name("_"))) for value in (thing, given, last))
         call_value(frame, hook, CallSite(site.node, arguments))

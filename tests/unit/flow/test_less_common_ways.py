@@ -143,7 +143,7 @@ CASES: list[tuple[str, str, dict[str, str]]] = [
     (
         "a hook of what gives two",
         """
-        kept = []
+        kept, last = [], []
         class Twice(nn.Module):
             def __init__(self):
                 super().__init__()
@@ -153,9 +153,10 @@ CASES: list[tuple[str, str, dict[str, str]]] = [
                 return x, x
         net = Twice().cuda()
         net.register_forward_hook(lambda m, a, y: kept.append(a[0]))
+        net.register_forward_hook(lambda m, a, y: last.append(y[1]))
         x, y = net(g)
         """,
-        {"x": "cuda", "y": "cuda", "kept": "(cuda)"},
+        {"x": "cuda", "y": "cuda", "kept": "(cuda)", "last": "(cuda)"},
     ),
     (
         "a hook of what holds nothing and gives two",
@@ -168,7 +169,7 @@ CASES: list[tuple[str, str, dict[str, str]]] = [
         net.register_forward_hook(lambda m, a, y: kept.append(c))
         x, y = net(g)
         """,
-        {"x": "cuda", "y": "cuda"},
+        {"x": "cuda", "y": "cuda", "kept": "(cpu)"},
     ),
     (
         "a hook of a tensor that cannot be read",
@@ -223,15 +224,15 @@ CASES: list[tuple[str, str, dict[str, str]]] = [
             pass
         other = Other()
         other.x = g
-        x = {**dataclasses.asdict(Empty()), "a": g}["a"]
+        x = {"a": g, **dataclasses.asdict(Empty())}["a"]
         y = {"x": c, **dataclasses.asdict(other)}["x"]
         """,
         {"x": "cuda", "y": "?"},
     ),
     (
         "a namespace of what is not known",
-        "d = eval('dict(a=c)')\nspace = types.SimpleNamespace(**d)\nx = space.a",
-        {"x": "?"},
+        "d = eval('dict(a=c)')\nspace = types.SimpleNamespace(**d)\nx = space.a\ny = {'a': g, **vars(space)}['a']",
+        {"x": "?", "y": "?"},
     ),
     (
         "a tuple with names that is made twice",
