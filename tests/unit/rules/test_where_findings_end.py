@@ -18,6 +18,10 @@ from torch.utils.data import DataLoader
 def f():
     return DataLoader([1, 2], shuffle=True, generator=torch.Generator('cuda'))
 """
+PACKED = """\
+from torch.nn.utils.rnn import pack_padded_sequence as pack
+x = torch.ones(2, 2, 2, device='cuda')
+"""
 
 PAIRS: list[tuple[str, str, str, str]] = [
     # -- TDV005: what is evidently a tensor
@@ -433,18 +437,8 @@ class N(nn.Module):
     (
         "lengths that may be a list",
         "TDV013",
-        """\
-from torch.nn.utils.rnn import pack_padded_sequence as pack
-x = torch.ones(2, 2, 2, device='cuda')
-n = torch.tensor([2, 2]).cuda()
-pack(x, n)
-""",
-        """\
-from torch.nn.utils.rnn import pack_padded_sequence as pack
-x = torch.ones(2, 2, 2, device='cuda')
-n = torch.tensor([2, 2]).cuda() if x.sum() > 90 else [2, 2]
-pack(x, n if isinstance(n, list) else n.cpu())
-""",
+        f"{PACKED}n = torch.tensor([2, 2]).cuda() if x.sum() > 90 else [2, 2]\npack(x, n)\n",
+        f"{PACKED}n = torch.tensor([2, 2]) if x.sum() > 90 else [2, 2]\npack(x, n)\n",
     ),
 ]
 
