@@ -185,10 +185,10 @@ CASES: list[tuple[str, str, dict[str, str]]] = [
         held = set([])
         held.add(g)
         x = held.pop()
-        rows = [[c for _ in range(n)], [c]]
+        rows = [[g for _ in range(n)], [c]]
         y = list(zip(*rows))[0][0]
         """,
-        {"x": "cuda", "y": "cpu"},
+        {"x": "cuda", "y": "?"},
     ),
     (
         "what the transforms of a dataset speak of",

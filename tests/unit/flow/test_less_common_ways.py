@@ -198,7 +198,7 @@ CASES: list[tuple[str, str, dict[str, str]]] = [
         z = dataclasses.replace(p, **eval("{'a': g}")).a
         w = dataclasses.replace(eval("p"), a=g).a
         v = [getattr(p, field.name) for field in dataclasses.fields(eval("Pair"))][1]
-        u = dataclasses.asdict(eval("p"))["b"]
+        u = {"b": c, **dataclasses.asdict(eval("p"))}["b"]
         match p:
             case Pair(first, second):
                 s, t = first, second
