@@ -150,13 +150,13 @@ CASES: list[tuple[str, str, dict[str, str]]] = [
                 self.part = nn.Linear(2, 2)
             def forward(self, x):
                 x = self.part(x)
-                return x, x
+                return x, x.cpu()
         net = Twice().cuda()
         net.register_forward_hook(lambda m, a, y: kept.append(a[0]))
         net.register_forward_hook(lambda m, a, y: last.append(y[1]))
         x, y = net(g)
         """,
-        {"x": "cuda", "y": "cuda", "kept": "(cuda)", "last": "(cuda)"},
+        {"x": "cuda", "y": "cpu", "kept": "(cuda)", "last": "(cpu)"},
     ),
     (
         "a hook of what holds nothing and gives two",
