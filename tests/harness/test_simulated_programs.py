@@ -9,6 +9,8 @@ import pytest
 
 pytest.importorskip("torch", reason="the runtime half needs torch")
 
+import torch
+
 from torchdev_lint.harness import ForkServer, Kind, run_program
 from torchdev_lint.harness.simulator.rules import release
 
@@ -109,6 +111,10 @@ def test_compiled_functions_run_eagerly_with_a_note(server, program):
         "g = torch.cuda.CUDAGraph()",
         "torch.nested.nested_tensor([torch.ones(2).cuda()], layout=torch.jagged)",
         "torch.cuda.make_graphed_callables(f, (x,))",
+        pytest.param(
+            "torch.device(0)",
+            marks=pytest.mark.skipif(torch.version.cuda is not None, reason="an index names a CUDA device"),
+        ),
     ],
 )
 def test_what_is_not_supported_gives_no_verdict_on_the_program(server, program, source):

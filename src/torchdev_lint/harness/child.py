@@ -180,14 +180,34 @@ class _ThreadErrors:
 
 def _report(ended_by: BaseException | None, backend_name: str, program: str) -> Report:
     kind = classify(ended_by)
+    blind = kind is Kind.DEVICE_ERROR and _asks_cpp_for_accelerator(device_cause(ended_by or Exception()))
+    if blind:
+        kind = Kind.UNSUPPORTED
     report = Report(kind, backend_name, torch_version=_torch_version())
     if kind is Kind.PASSED or ended_by is None:
         return report
     error = (device_cause(ended_by) or ended_by) if kind is Kind.DEVICE_ERROR else ended_by
     report.error_type = type(error).__name__
     report.message = str(error)
+    if blind:
+        report.message = (
+            "the simulated accelerator does not support torch.device(0): with this build of PyTorch an index "
+            f'alone names no device; write torch.device("cuda", 0) ({error})'
+        )
     report.frames = user_frames(error, program)
     return report
+
+
+def _asks_cpp_for_accelerator(error: BaseException | None) -> bool:
+    """Whether the error is that of `torch.device(0)` while an accelerator is simulated, of which C++ knows nothing.
+
+    c10/core/DeviceAccelerator.h, `getAccelerator`: the type of an index without a type is compiled in.
+    """
+    machine = sys.modules.get("torchdev_lint.harness.simulator.machine")
+    return machine is not None and bool(machine.active()) and NO_ACCELERATOR in str(error)
+
+
+NO_ACCELERATOR = "Cannot access accelerator device when none is available"
 
 
 def _torch_version() -> str | None:
