@@ -19,6 +19,7 @@ from torchdev_lint.flow.lattice import (
     Anywhere,
     Conflict,
     Cpu,
+    Device,
     Leaf,
     Level,
     Symbol,
@@ -28,7 +29,7 @@ from torchdev_lint.flow.lattice import (
     leaves,
 )
 from torchdev_lint.flow.operands import Operand, dotted, operands_of
-from torchdev_lint.flow.publication import publish_mixed, publish_model_call, publish_unregistered
+from torchdev_lint.flow.publication import WANTED, publish_mixed, publish_model_call, publish_unregistered
 from torchdev_lint.flow.values import NONE, Either, Entries, Items, Literal, Many, Object, Tensor, Value
 
 
@@ -50,6 +51,8 @@ def check_model_call(frame: Frame, site: CallSite, callee: Callee) -> None:
             found = conflict(callee.device, operand.device, frame.env.path)
             if found is not None and found.level != Level.NO:
                 _input_elsewhere(frame, site, callee, operand, found)
+            else:
+                _note_wanted(frame, operand.device)
         return
     sure = all(isinstance(leaf, Anywhere) for leaf in leaves(callee.device))
     for index, operand in enumerate(inputs):
@@ -71,6 +74,14 @@ def check_model_call(frame: Frame, site: CallSite, callee: Callee) -> None:
                 else:
                     publish_mixed(frame, site.node, callee.text, report, found, other)
             break
+
+
+def _note_wanted(frame: Frame, given: Device) -> None:
+    """Note of a transfer that a module is given what it moved: it is right, whoever else gets what comes of it."""
+    for leaf in leaves(given):
+        origin = None if leaf.origin is None or not isinstance(leaf, Accelerator) else leaf.origin.root()
+        if origin is not None and origin.what == "moved":
+            frame.analysis.notes[WANTED, id(origin.node)] = True
 
 
 def check_inputs_together(frame: Frame, thing: Object, site: CallSite) -> None:

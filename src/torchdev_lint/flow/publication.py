@@ -27,6 +27,10 @@ from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import Object, Value
 
 
+WANTED = "wanted where it was moved"
+"""A note of a transfer: a module was given what it moved, and so it is right, whoever else gets what comes of it."""
+
+
 def publish_model_call(
     frame: Frame,
     node: cst.CSTNode,
@@ -43,7 +47,9 @@ def publish_model_call(
     moved_by = transfer_of(frame, found.left.origin.root() if found.left.origin is not None else None)
     misplaced = isinstance(found.right, Accelerator) and isinstance(found.left, Accelerator)
     transfer = given_by if misplaced else None
-    if transfer is not None and ("moves a module", id(transfer.node)) in frame.analysis.notes:
+    if transfer is not None and any(
+        (why, id(transfer.node)) in frame.analysis.notes for why in ("moves a module", WANTED)
+    ):
         transfer = None  # it is right where it is; what it gives out has to be taken along
     unmoved = (
         found.left.origin.root() if isinstance(found.left, Cpu) and found.left.origin is not None else None
