@@ -100,11 +100,16 @@ def worth_telling(frame: Frame, found: Conflict) -> bool:
                 return (
                     False  # a part of what the function turns into a tensor: pictures and sounds, on the host
                 )
-            if root[0] == "self" and frame.state(Object(root)).kind != "module":
+            if root[0] == "self" and not _has_parameters(frame.state(Object(root))):
                 return False
             if root[0] == "parameter" and learn(given_from_host, frame, root):
                 return False
     return True
+
+
+def _has_parameters(state: State) -> bool:
+    """Whether a thing is a module, or an optimizer, whose parameters are those of one."""
+    return state.kind == "module" or (state.model is not None and state.model.is_optimizer)
 
 
 def _is_made_on_host_by_default(frame: Frame, parameter: Key) -> bool:

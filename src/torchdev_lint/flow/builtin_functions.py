@@ -56,7 +56,7 @@ def call_builtin(frame: Frame, name: str, site: CallSite, call_value: Callable[.
                 return Items(tuple(Items((Literal(index), item)) for index, item in enumerate(parts, start)))
             return Many(Items((UNKNOWN, iterate(frame, first))))
         case "map" if len(values) >= 2:
-            return _mapped(frame, first, values[1:], site, call_value)
+            return mapped(frame, first, values[1:], site, call_value)
         case "filter" if len(values) == 2:
             return Many(iterate(frame, values[1]))
         case "type" if len(values) == 1:
@@ -143,10 +143,18 @@ def _zipped(frame: Frame, values: list[Value]) -> Value:
     if all(column is not None for column in columns):
         rows = zip(*(column for column in columns if column is not None), strict=False)
         return Items(tuple(Items(row) for row in rows))
+    lengths = {len(column) for column in columns if column is not None}
+    if len(lengths) == 1 and max(lengths) > 1:
+        # what is gone through beside a few known things has as many: a part of the batch for each device
+        shared = [
+            column if column is not None else [iterate(frame, value)] * max(lengths)
+            for column, value in zip(columns, values, strict=True)
+        ]
+        return Items(tuple(Items(row) for row in zip(*shared, strict=True)))
     return Many(Items(tuple(iterate(frame, value) for value in values)))
 
 
-def _mapped(
+def mapped(
     frame: Frame, function: Value, columns: list[Value], site: CallSite, call_value: Callable[..., Value]
 ) -> Value:
     """`map(function, *columns)`: called for each known item, else once for all."""

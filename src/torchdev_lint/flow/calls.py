@@ -12,8 +12,10 @@ from torchdev_lint.flow import (
     containers,
     current_device,
     device_objects,
+    dispatch,
     distributions,
     evident_parts,
+    function_transforms,
     hooks,
     host_reads,
     library_calls,
@@ -28,6 +30,7 @@ from torchdev_lint.flow import (
     reveals,
     tensors,
     torch_functions,
+    workers,
 )
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.classes import ClassModel, instantiate
@@ -144,10 +147,10 @@ def call_value(frame: Frame, callee: Value, site: CallSite) -> Value:
     match callee:
         case Import():
             return call_value(frame, frame.analysis.imports.force(callee), site)
-        case Function():
+        case Function(decorators=decorators):
             if callee.receiver is None and is_out_of_reach(frame, callee, site):
                 return torch_functions.unresolved(frame, site.callee, site)
-            return call(frame, callee, site)
+            return call(frame, dispatch.chosen(frame, callee, site) if decorators else callee, site)
         case Class(model=model):
             return instantiate(frame, model, site)
         case Api(path=path) if path.startswith("builtins."):
@@ -316,7 +319,11 @@ def call_attribute(frame: Frame, receiver: Value, name: str, site: CallSite) -> 
             return UNKNOWN
         case Items() | Many() | Entries() | Literal():
             return containers.call_container_method(frame, receiver, name, site)
+        case Function() | Method() | Partial() if function_transforms.is_transformed(receiver, name):
+            return function_transforms.call(frame, receiver, name, site, call_value)
         case AnyOf(things=things):
+            if name in workers.METHODS and all(workers.is_worker(frame, thing) for thing in things):
+                return join_all([call_object_method(frame, thing, name, site) for thing in things])
             if name not in module_api.IN_PLACE_MOVES:
                 joined = call_each(frame, things, lambda thing: call_object_method(frame, thing, name, site))
                 if joined is not None:
@@ -397,6 +404,10 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
         drawn = distributions.call_method(frame, thing, name, site)
         if drawn is not None:
             return drawn
+    if name in workers.METHODS and workers.is_worker(frame, thing):
+        worked = workers.call_method(frame, thing, name, site, call_value)
+        if worked is not None:
+            return worked
     if name in records.METHODS and state.kind == "instance":
         return records.call_method(frame, thing, name, site)
     if name in state.attributes:

@@ -7,7 +7,15 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
-from torchdev_lint.flow import confinement, conventions, device_values, library_facts, own_state, placements
+from torchdev_lint.flow import (
+    confinement,
+    conventions,
+    device_values,
+    library_facts,
+    optimizers,
+    own_state,
+    placements,
+)
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.environment import Environment
 from torchdev_lint.flow.evidence import sequence_parameters
@@ -160,9 +168,20 @@ class ClassModel:
         return any(path.startswith("enum.") for path in self.imported_bases())
 
     @property
+    def has_members(self) -> bool:
+        """Whether its attributes are members that are not what they are given: those of `class Kind(str, Enum)` are strings."""
+        bases = self.imported_bases()
+        return "enum.Enum" in bases and not any(base.startswith("builtins.") for base in bases)
+
+    @property
     def is_tuple(self) -> bool:
         """Whether an instance is a tuple of its fields."""
         return any(path in ("typing.NamedTuple", "NamedTuple") for path in self.imported_bases())
+
+    @property
+    def is_optimizer(self) -> bool:
+        """Whether the class derives from an optimizer of PyTorch's."""
+        return any(path.startswith("torch.optim.") for path in self.imported_bases())
 
     @property
     def is_autograd_function(self) -> bool:
@@ -424,6 +443,8 @@ def symbolic_self(model: ClassModel) -> tuple[Object, Environment]:
     kind = "module" if model.is_module else "instance"
     start: Device = Symbol(("device", thing.key), "the module's device", assumed=True)
     env.set_state(thing, State(kind, start, model=model))
+    if model.is_optimizer:
+        env.set_state(thing, replace(env.state(thing), attributes=optimizers.held_by_base(thing)))
     notes[_SYMBOLIC, model] = (thing, env)
     scratch = Frame(definition.analysis, env, parent=definition)
     initializer = model.find("__init__")

@@ -10,6 +10,7 @@ import libcst as cst
 
 from torchdev_lint.flow import mixed_lists
 from torchdev_lint.flow.callsites import CallSite
+from torchdev_lint.flow.conditions import Atom
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.identities import with_cell as with_cell
 from torchdev_lint.flow.immutable import replace
@@ -93,6 +94,11 @@ def _list_method(frame: Frame, receiver: Items | Many, name: str, site: CallSite
     match receiver, name:
         case Items(items), "append":
             return becomes(sequence([*items, first]))
+        case _, "put" | "put_nowait" if first == NONE and receiver not in (Items(()), Many(UNKNOWN)):
+            # what tells those who wait that nothing more comes
+            ended = Atom("opaque", ("end of", receiver.cell or id(site.node)), "nothing more comes")
+            held = element_of(receiver)
+            return becomes(Many(held if isinstance(held, Either) else Either(ended, NONE, held)))
         case _, "append" | "add" | "put" | "put_nowait":
             return becomes(Many(_with(receiver, first)))
         case Items(items), "appendleft":
@@ -119,6 +125,12 @@ def _list_method(frame: Frame, receiver: Items | Many, name: str, site: CallSite
         case Items(items), "popleft" if items:
             becomes(sequence(list(items[1:])))
             return items[0]
+        case Many(element=Either(guard=Atom(kind="opaque", key=("end of", queue)), then=then, otherwise=held)), (
+            "get" | "get_nowait"
+        ) if then == NONE:
+            # one may be the last, and the next not
+            ended = Atom("opaque", ("end of", queue, id(site.node), frame.uid, frame.salt), "nothing more comes")
+            return Either(ended, NONE, held)
         case _, "pop" | "popleft" | "get" | "get_nowait" | "__next__" | "next":
             return element_of(receiver)
         case _, "clear":

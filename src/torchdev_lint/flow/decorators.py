@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from torchdev_lint.flow import dispatch
 from torchdev_lint.flow.calls import call_value
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.frame import Frame
@@ -21,6 +22,8 @@ def decorated(frame: Frame, node: cst.FunctionDef, function: Function) -> Value:
     own: list[tuple[cst.Decorator, Value]] = []
     for decorator, name in zip(node.decorators, function.decorators, strict=True):
         if name in SIGNATURE_KEEPING_DECORATORS:
+            continue
+        if dispatch.register(frame, decorator.decorator, function):
             continue
         with frame.quietly():
             value = frame.evaluate(decorator.decorator)

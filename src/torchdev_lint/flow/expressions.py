@@ -524,8 +524,8 @@ def visit_NamedExpr(frame: Frame, node: cst.NamedExpr) -> Value:
 
 @expression(cst.Lambda)
 def visit_Lambda(frame: Frame, node: cst.Lambda) -> Value:
-    evaluate_defaults(frame, node)
-    return Function(node, "<lambda>", frame)
+    defaults = evaluate_defaults(frame, node)
+    return Function(node, "<lambda>", frame, defaults=defaults)
 
 
 @expression(cst.ListComp, cst.SetComp, cst.GeneratorExp)

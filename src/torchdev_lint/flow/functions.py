@@ -365,9 +365,13 @@ def _bind(child: Frame, function: Function, site: CallSite) -> dict[str, Value]:
     return names
 
 
-def evaluate_defaults(frame: Frame, node: cst.FunctionDef | cst.Lambda) -> None:
-    """Default arguments are evaluated where the function is defined."""
+def evaluate_defaults(frame: Frame, node: cst.FunctionDef | cst.Lambda) -> tuple[tuple[str, Value], ...]:
+    """Default arguments are evaluated where the function is defined.
+
+    The result is what they are for this very definition, where others of the same text may differ (`lambda x, where=where: ...`).
+    """
     parameters = node.params
+    found: list[tuple[str, Value]] = []
     for parameter in all_parameters(parameters):
         if parameter.default is not None:
             insisted = _names_device(parameter.default) and insists(node)
@@ -376,6 +380,9 @@ def evaluate_defaults(frame: Frame, node: cst.FunctionDef | cst.Lambda) -> None:
             frame.analysis.defaults[id(parameter)] = value
             literals.see_default(frame, parameter, value)
             frame.handlers -= insisted
+            found.append((parameter.name.value, value))
+    over_and_over = frame.function is not None or frame.loops or frame.round
+    return tuple(found) if over_and_over else ()
 
 
 def _names_device(default: cst.BaseExpression) -> bool:
@@ -387,7 +394,10 @@ def _names_device(default: cst.BaseExpression) -> bool:
 def _default(child: Frame, function: Function, parameter: cst.Param) -> Value:
     if parameter.default is None:
         return Object(parameter_key(function.node, parameter.name.value), parameter.name.value)
-    value = function.frame.analysis.defaults.get(id(parameter), UNKNOWN)
+    name = parameter.name.value
+    value = next((value for held, value in function.defaults if held == name), None)
+    if value is None:
+        value = function.frame.analysis.defaults.get(id(parameter), UNKNOWN)
     if isinstance(value, (Literal, DeviceValue)):
         literals.see_default_used(child, parameter, value)
     return value

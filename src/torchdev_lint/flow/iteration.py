@@ -40,7 +40,7 @@ def rounds(frame: Frame, source: Value) -> list[Value]:
         held = parts_of(frame, source)
         if held is not None and 0 < len(held) <= MAX_UNROLLED:
             state = frame.state(source)
-            if state.api == "torch.nn.ModuleDict":
+            if state.api.endswith("Dict"):
                 return [Literal(name[1:-1].strip("'")) for name, _ in held]
             return [value for _, value in held]
     if isinstance(source, Entries) and not source.open and 0 < len(source.entries) <= MAX_UNROLLED:
@@ -86,13 +86,29 @@ def indexes_with(frame: Frame, target: cst.CSTNode, code: Sequence[cst.CSTNode])
             for node in walk(root)
         ) or any(
             isinstance(node, cst.Call)
-            and isinstance(node.func, cst.Name)
-            and node.func.value in ("str", "getattr", "setattr")
+            and (
+                (isinstance(node.func, cst.Name) and node.func.value in ("str", "getattr", "setattr"))
+                or _gives_index(node, target.value)
+            )
             for root in code
             for node in walk(root)
         )
         frame.analysis.notes[key] = known
     return bool(known)
+
+
+def _gives_index(node: cst.Call, name: str) -> bool:
+    """Whether a call is given the number to say which device is meant: `torch.device("cuda", i)`, `x.to(i)`."""
+    called = (
+        node.func.attr.value
+        if isinstance(node.func, cst.Attribute)
+        else node.func.value
+        if isinstance(node.func, cst.Name)
+        else ""
+    )
+    return called in ("device", "to", "cuda") and any(
+        isinstance(one.value, cst.Name) and one.value.value == name for one in node.args
+    )
 
 
 ANY = "[*]"
@@ -211,7 +227,7 @@ def known_items(frame: Frame, value: Value) -> list[Value] | None:
             if fields is not None:
                 return list(fields.items)
             parts = parts_of(frame, value)
-            if parts is None or frame.state(value).api == "torch.nn.ModuleDict":
+            if parts is None or frame.state(value).api.endswith("Dict"):
                 return None
             return [part for _, part in parts]
         case _:

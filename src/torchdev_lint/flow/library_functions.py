@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import libcst as cst
 
-from torchdev_lint.flow import containers, folds, records
+from torchdev_lint.flow import containers, folds, records, workers
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
@@ -49,10 +49,11 @@ def call(frame: Frame, path: str, site: CallSite, call_value: Callable[..., Valu
         ):
             function = CallSite(site.node, (), site.callee), given[-2]
             return _mapped(frame, given[-1], function, call_value, tensors_only=name == "tree_map_only")
-        case "queue" | "multiprocessing" if name.endswith("Queue"):
+        case "queue" | "multiprocessing" | "torch.multiprocessing" | "asyncio" if name.endswith("Queue"):
             return containers.with_cell(frame, site.node, Items(()))
         case _:
-            return records.call(frame, path, site)
+            worker = workers.call(frame, path, site, call_value)
+            return records.call(frame, path, site) if worker is None else worker
 
 
 def _mapped(

@@ -38,9 +38,9 @@ def sliced(frame: Frame, thing: Object, bounds: list[Value | None]) -> Value:
 
 
 def items(frame: Frame, thing: Object, name: str) -> Value | None:
-    """`thing.items()`, `.values()`, `.keys()` of a `ModuleDict`; None for anything else."""
+    """`thing.items()`, `.values()`, `.keys()` of a dict of modules or parameters; None for anything else."""
     state: State = frame.state(thing)
-    if state.api != "torch.nn.ModuleDict" or name not in ("items", "values", "keys"):
+    if not state.api.endswith("Dict") or name not in ("items", "values", "keys"):
         return None
     held = parts_of(frame, thing)
     if held is None:
@@ -76,11 +76,7 @@ def put(frame: Frame, thing: Object, key: Value, value: Value) -> None:
     """`thing[key] = value`: what is put into a container of modules or parameters moves with it from now on."""
     state = frame.state(thing)
     if isinstance(value, Tensor) and isinstance(key, Literal) and state.api in PARAMETER_CONTAINERS:
-        # a tensor that is no parameter yet becomes one
-        name, there = f"[{key.value!r}]", all(isinstance(leaf, Anywhere) for leaf in leaves(state.device))
-        state = state.with_attribute(name, replace(value, parameter=True))
-        device = value.device if there else state.device if state.device == value.device else UNKNOWN_DEVICE
-        frame.set_state(thing, replace(state, device=device, registered=state.registered | {name}))
+        put_parameter(frame, thing, f"[{key.value!r}]", value)
         return
     if not isinstance(value, Object):
         frame.set_state(thing, replace(frame.state(thing), device=UNKNOWN_DEVICE))
@@ -90,6 +86,15 @@ def put(frame: Frame, thing: Object, key: Value, value: Value) -> None:
     if held is not None and isinstance(key, Literal) and type(key.value) is int and key.value < 0:
         name = held[key.value][0] if -key.value <= len(held) else name
     add(frame, thing, name, value, frame.assigning)
+
+
+def put_parameter(frame: Frame, thing: Object, name: str, value: Tensor) -> None:
+    """A list or dict of parameters holds a tensor under a name: one that is no parameter yet becomes one."""
+    state = frame.state(thing)
+    there = all(isinstance(leaf, Anywhere) for leaf in leaves(state.device))
+    state = state.with_attribute(name, replace(value, parameter=True))
+    device = value.device if there else state.device if state.device == value.device else UNKNOWN_DEVICE
+    frame.set_state(thing, replace(state, device=device, registered=state.registered | {name}))
 
 
 def append(frame: Frame, thing: Object, part: Object, node: cst.CSTNode, *, many: bool = False) -> None:

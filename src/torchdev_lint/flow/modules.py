@@ -49,7 +49,7 @@ def is_module_path(path: str) -> bool:
     """Whether calling this name gives a module."""
     if not path.startswith(api.MODULE_NAMESPACES) or path.startswith(api.NOT_MODULES):
         return path in api.MOVES_INPUTS
-    return path.rpartition(".")[2][:1].isupper()
+    return path not in api.PARAMETER_TYPES and path.rpartition(".")[2][:1].isupper()
 
 
 def construct(frame: Frame, path: str, site: CallSite) -> Value:
@@ -141,6 +141,8 @@ def _container(frame: Frame, path: str, site: CallSite) -> State:
                 pass
             case _:
                 unseen = True
+    if path in api.PARAMETER_CONTAINERS:
+        parts = [replace(part, parameter=True) if isinstance(part, Tensor) else part for part in parts]
     attributes = dict(zip(names, parts, strict=False))
     if path == "torch.nn.Sequential" and len(parts) > 1 and names[0] != "[0]":
         # an OrderedDict: its parts have numbers and names
@@ -155,6 +157,8 @@ def _container(frame: Frame, path: str, site: CallSite) -> State:
                 unseen = True
             elif not all(isinstance(leaf, Anywhere) for leaf in leaves(device)):
                 devices.append(device)
+        elif isinstance(part, Tensor) and path in api.PARAMETER_CONTAINERS:
+            devices.append(part.device)
         else:
             unseen = True
     if unseen:
@@ -252,13 +256,13 @@ def call_module_method(frame: Frame, thing: Object, name: str, site: CallSite) -
             return _register(frame, thing, site)
         case "append" | "extend" | "insert":
             return _append(frame, thing, site)
-        case "update" if state.api == "torch.nn.ModuleDict":
+        case "update" if state.api in api.CONTAINERS and state.api.endswith("Dict"):
             return _update(frame, thing, site)
         case "children" | "named_children":
             return module_containers.children(frame, thing, named=name == "named_children")
         case "modules" | "named_modules":
             return Many(UNKNOWN)
-        case "items" | "values" | "keys" if state.api == "torch.nn.ModuleDict":
+        case "items" | "values" | "keys" if state.api in api.CONTAINERS and state.api.endswith("Dict"):
             return module_containers.items(frame, thing, name)
         case "apply" | "_apply":
             given = site.get(0, "fn")
@@ -313,9 +317,14 @@ def _append(frame: Frame, thing: Object, site: CallSite) -> Value:
         if isinstance(value, Many):
             added = (value.element,)
         for one in added:
+            many = isinstance(value, Many)
             if isinstance(one, Object):
-                many = isinstance(value, Many)
                 module_containers.append(frame, thing, one, argument.node, many=many)
+            elif isinstance(one, Tensor) and frame.state(thing).api in api.PARAMETER_CONTAINERS:
+                held = [name for name in frame.state(thing).attributes if name.startswith("[")]
+                # in a loop whose turns are not counted, the last stands for the rest
+                key = ANY if many or frame.loops else f"[{len(held)}]"
+                module_containers.put_parameter(frame, thing, key, one)
             else:
                 frame.set_state(thing, replace(frame.state(thing), device=UNKNOWN_DEVICE))
     return thing

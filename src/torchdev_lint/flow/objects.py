@@ -78,7 +78,10 @@ def get_attribute(frame: Frame, receiver: Value, name: str, node: cst.CSTNode) -
                 return (
                     replace(function, receiver=receiver) if "classmethod" in function.decorators else function
                 )
-            return Literal(model.name) if name == "__name__" else model.class_attribute(name)
+            if name == "__name__":
+                return Literal(model.name)
+            shared = model.class_attribute(name)
+            return _member(frame, receiver, name, shared) if model.has_members else shared
         case Function() if name == "__name__":
             return Literal(receiver.name)
         case Super(receiver=instance, owner=owner) if owner is not None:
@@ -93,10 +96,25 @@ def get_attribute(frame: Frame, receiver: Value, name: str, node: cst.CSTNode) -
             return join(
                 guard, get_attribute(frame, then, name, node), get_attribute(frame, otherwise, name, node)
             )
+        case Literal() if name == "value":
+            return receiver  # of a member of an enumeration that is a string or a number, too
         case Items() | Many() | Entries() | Literal() | Super() | Function():
             return Method(receiver, name)
         case _:
             return UNKNOWN
+
+
+def _member(frame: Frame, owner: Class, name: str, value: Value) -> Value:
+    """A member of an enumeration (https://docs.python.org/3/library/enum.html#enum.Enum): it is the same wherever it is named."""
+    if not isinstance(value, (Literal, DeviceValue, Items)) or name.startswith("_"):
+        return value
+    thing = Object(("member", id(owner.model.node), name), f"{owner.model.name}.{name}")
+    if not frame.env.knows(thing):
+        attributes: dict[str, Value] = {"value": value, "name": Literal(name)}
+        frame.set_state(
+            thing, State("instance", UNKNOWN_DEVICE, model=owner.model, attributes=attributes)
+        )
+    return thing
 
 
 def _tensor_attribute(frame: Frame, tensor: Tensor, name: str, node: cst.CSTNode) -> Value:
@@ -137,7 +155,7 @@ def _object_attribute(frame: Frame, thing: Object, name: str) -> Value:
             return function
         shared = state.model.class_attribute(name)
         if shared != UNKNOWN:
-            return shared
+            return _member(frame, Class(state.model), name, shared) if state.model.has_members else shared
     if name == "__dict__":
         return _dict_of(frame, thing)
     family = _family(state, name)
@@ -487,6 +505,10 @@ def escape(frame: Frame, value: Value, depth: int = 3) -> None:
         case Either(_, then, otherwise):
             escape(frame, then, depth - 1)
             escape(frame, otherwise, depth - 1)
+        case Method(receiver=Object() as thing, name=name) if name in IN_PLACE_MOVES:
+            forget_device(frame, thing, even_moved=True)  # `atexit.register(model.cpu)`
+        case Partial(function=Method(name=name) as bound) if name in IN_PLACE_MOVES:
+            escape(frame, bound, depth)
         case Method(receiver=receiver):
             escape(frame, receiver, depth)
         case Function(node=node) if only_computes(node):

@@ -41,7 +41,9 @@ def binary_operation(
     left_node = node.left
     right_node = node.right if isinstance(node, cst.BinaryOperation) else node.comparisons[0].comparator
     given = [Given(left, left_node), Given(right, right_node)]
-    return combine(frame, node, "operator", given, [SCALAR, SCALAR])
+    # `@` takes no 0-dim operand
+    product = isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.MatrixMultiply)
+    return combine(frame, node, "operator", given, [SHARED if product else SCALAR] * 2)
 
 
 def combine(

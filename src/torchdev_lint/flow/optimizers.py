@@ -10,10 +10,21 @@ from torchdev_lint.flow import operands
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
-from torchdev_lint.flow.lattice import Conflict, Level, conflict, describe
+from torchdev_lint.flow.lattice import Conflict, Level, Symbol, conflict, describe
 from torchdev_lint.flow.placement_events import StateBeforeMove
 from torchdev_lint.flow.trees import walk
-from torchdev_lint.flow.values import UNKNOWN, DeviceValue, Items, Literal, Object, State, Value
+from torchdev_lint.flow.values import (
+    UNKNOWN,
+    DeviceValue,
+    Entries,
+    Items,
+    Literal,
+    Many,
+    Object,
+    State,
+    Tensor,
+    Value,
+)
 from torchdev_lint.torch_api.optimizers import OPTIMIZERS, STATE_FROM_THE_START
 
 _MODULES, _STATE, _WHERE, _MOVE, _AT_TOP = "[modules]", "[state]", "[where]", "[move]", "[at top]"
@@ -36,6 +47,17 @@ def build(frame: Frame, path: str, site: CallSite) -> Value | None:
     if path in STATE_FROM_THE_START:
         _make(frame, thing, "made", site)
     return thing
+
+
+def held_by_base(thing: Object) -> dict[str, Value]:
+    """What `torch.optim.Optimizer.__init__` gives `self`: groups of parameters, and a dict for each of these, empty at first.
+
+    The parameters are wherever the model is (torch/optim/optimizer.py).
+    """
+    there = Symbol(("device", thing.key), "the parameters' device", assumed=True)
+    group = Entries((("params", Many(Tensor(there, parameter=True))),), open=True)
+    of_one = Object(("optimizer state", thing.key), "the state")
+    return {"param_groups": Many(group), "state": Entries((), of_one, open=True)}
 
 
 def _make(frame: Frame, thing: Object, how: str, site: CallSite) -> None:

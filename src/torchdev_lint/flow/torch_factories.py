@@ -15,6 +15,7 @@ from torchdev_lint.flow import (
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.conditions import atoms
 from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import (
     CPU,
     UNKNOWN_DEVICE,
@@ -45,7 +46,10 @@ def factory(frame: Frame, path: str, site: CallSite) -> Value:
     first = site.get(0, "data")
     if path in factories.HOST_FACTORIES:
         back = _back_again(frame, site)
-        return Tensor(device_values.made_on(frame, CPU, site.node)) if back is None else back
+        if back is not None and back.device == UNKNOWN_DEVICE:
+            return back
+        made = device_values.made_on(frame, CPU, site.node)
+        return Tensor(made) if back is None else replace(back, device=made)
     converts = path in factories.CONVERTERS and site.keyword("device") is None
     if converts and first is not None and isinstance(first.value, Tensor):
         return first.value
@@ -81,14 +85,17 @@ def factory(frame: Frame, path: str, site: CallSite) -> Value:
 
 
 def _back_again(frame: Frame, site: CallSite) -> Tensor | None:
-    """`torch.from_numpy(x.detach().numpy())`: on the CPU as `x` is, or this is never reached; None for anything else."""
+    """`torch.from_numpy(x.detach().numpy())`: as `x` is, on the CPU, or this is never reached; None for anything else."""
     given = site.positional()[0].node.value if site.positional() else None
     match given:
         case cst.Call(func=cst.Attribute(value=tensor, attr=cst.Name(value="numpy")), args=[]):
             with frame.quietly():
-                device = tensor_device(frame, frame.evaluate(tensor))
+                value = frame.evaluate(tensor)
+            device = tensor_device(frame, value)
             if device is None or any(isinstance(leaf, (UnknownDevice, Symbol)) for leaf in leaves(device)):
                 return Tensor(UNKNOWN_DEVICE)
+            if isinstance(value, Tensor):
+                return Tensor(device, scalar=value.scalar, dims=value.dims)
         case _:
             pass
     return None

@@ -8,6 +8,7 @@ from torchdev_lint.flow import (
     current_device,
     device_values,
     distributions,
+    function_transforms,
     generators,
     gradients,
     host_arguments,
@@ -230,6 +231,9 @@ def _torch(frame: Frame, path: str, site: CallSite) -> Value | None:
     if path == "torch.jit.trace" and len(site.positional()) > 1:
         model_calls.check_handed_together(frame, site, site.callee)
         return site.positional()[0].value
+    transformed = function_transforms.make(frame, path, site)
+    if transformed is not None:
+        return transformed
     if path in copies.FUNCTIONAL_CALLS:
         from torchdev_lint.flow.calls import call_value
 

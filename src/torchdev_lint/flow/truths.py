@@ -197,7 +197,7 @@ def equality(frame: Frame, node: cst.CSTNode, left: Value, right: Value) -> Form
             case _:
                 pass
     match left, right:
-        case Either(guard, then, otherwise), Literal() | Api():
+        case Either(guard, then, otherwise), Literal() | Api() | Object(key=("member", *_)):
             return disjunction(
                 conjunction(guard, equality(frame, node, then, right)),
                 conjunction(negate(guard), equality(frame, node, otherwise, right)),
@@ -211,7 +211,9 @@ def equality(frame: Frame, node: cst.CSTNode, left: Value, right: Value) -> Form
         case Literal(value=a), Literal(value=b):
             return Constant(a == b)
         case Object(), Object():
-            return TRUE if left == right else Atom("opaque", ("equal", left.key, right.key))
+            if left == right or left.key[0] == right.key[0] == "member":
+                return Constant(left == right)
+            return Atom("opaque", ("equal", left.key, right.key))
         case _:
             return opaque(frame, node)
 
@@ -288,7 +290,7 @@ def identity(frame: Frame, node: cst.CSTNode, left: Value, right: Value) -> Form
     if isinstance(right, Literal) and isinstance(right.value, bool) and isinstance(left, Truth):
         return left.formula if right.value else negate(left.formula)
     if not (isinstance(right, Literal) and right.value is None):
-        comparable = isinstance(right, (Literal, Api))
+        comparable = isinstance(right, (Literal, Api)) or _is_member(right)
         return equality(frame, node, left, right) if comparable else opaque(frame, node)
     match left:
         case Literal(value=value):
@@ -319,6 +321,11 @@ def identity(frame: Frame, node: cst.CSTNode, left: Value, right: Value) -> Form
             return FALSE
         case _:
             return opaque(frame, node)
+
+
+def _is_member(value: Value) -> bool:
+    """Whether a value is a member of an enumeration, of which there is one only."""
+    return isinstance(value, Object) and value.key[0] == "member"
 
 
 _NO_TENSOR = re.compile(r"(?i)device|dtype|generator|rng|cuda|gpu|rank|group")

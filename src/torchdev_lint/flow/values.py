@@ -193,7 +193,10 @@ class Namespace:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function or lambda of the project with the activation it closes over; `receiver` is the bound `self`."""
+    """A function or lambda of the project with the activation it closes over; `receiver` is the bound `self`.
+
+    `defaults`: what its parameters default to, where it is defined inside of a function or a loop, and so over and over.
+    """
 
     node: Any
     name: str
@@ -201,6 +204,7 @@ class Function:
     receiver: Value | None = None
     owner: ClassModel | None = field(default=None, compare=False)
     decorators: tuple[str, ...] = ()
+    defaults: tuple[tuple[str, Value], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

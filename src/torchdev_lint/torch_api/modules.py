@@ -18,7 +18,6 @@ NOT_MODULES = (
     "torch.nn.functional",
     "torch.nn.init",
     "torch.nn.utils",
-    "torch.nn.Parameter",
     "torch.nn.parameter",
     "torch.nn.parallel",
 )

@@ -178,7 +178,7 @@ CASES: list[tuple[str, str, dict[str, str]]] = [
             return await f()
         x = asyncio.run(main())
         """,
-        {"x": "?"},
+        {"x": "cuda"},
     ),
     # -- classes
     (
