@@ -31,7 +31,7 @@ from torchdev_lint.flow.lattice import (
 )
 from torchdev_lint.flow.operands import Operand, dotted, place_of
 from torchdev_lint.flow.trees import walk
-from torchdev_lint.flow.values import Entries, Items, Many, Object, Tensor, Value
+from torchdev_lint.flow.values import Entries, Items, Many, Object, State, Tensor, Value
 from torchdev_lint.torch_api.devices import DEVICE_NAME
 from torchdev_lint.torch_api.factories import FACTORIES
 from torchdev_lint.torch_api.libraries import SET_DEFAULT_DEVICE

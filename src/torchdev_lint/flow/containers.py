@@ -125,11 +125,13 @@ def _list_method(frame: Frame, receiver: Items | Many, name: str, site: CallSite
         case Items(items), "popleft" if items:
             becomes(sequence(list(items[1:])))
             return items[0]
-        case Many(element=Either(guard=Atom(kind="opaque", key=("end of", queue)), then=then, otherwise=held)), (
-            "get" | "get_nowait"
-        ) if then == NONE:
+        case Many(
+            element=Either(guard=Atom(kind="opaque", key=("end of", queue)), then=then, otherwise=held)
+        ), ("get" | "get_nowait") if then == NONE:
             # one may be the last, and the next not
-            ended = Atom("opaque", ("end of", queue, id(site.node), frame.uid, frame.salt), "nothing more comes")
+            ended = Atom(
+                "opaque", ("end of", queue, id(site.node), frame.uid, frame.salt), "nothing more comes"
+            )
             return Either(ended, NONE, held)
         case _, "pop" | "popleft" | "get" | "get_nowait" | "__next__" | "next":
             return element_of(receiver)

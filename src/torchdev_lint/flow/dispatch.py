@@ -22,8 +22,8 @@ def register(frame: Frame, decorator: cst.BaseExpression, function: Function) ->
     """Whether a decorator is `@f.register` or `@f.register(type)` of a dispatched function, which then knows of `function`."""
     written: cst.BaseExpression | None = None
     node = decorator
-    if isinstance(node, cst.Call) and len(node.args) == 1:
-        node, written = node.func, node.args[0].value
+    if isinstance(decorator, cst.Call) and len(decorator.args) == 1:
+        node, written = decorator.func, decorator.args[0].value
     if not (isinstance(node, cst.Attribute) and node.attr.value == "register"):
         return False
     base = frame.evaluate(node.value)

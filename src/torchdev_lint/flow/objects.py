@@ -111,9 +111,7 @@ def _member(frame: Frame, owner: Class, name: str, value: Value) -> Value:
     thing = Object(("member", id(owner.model.node), name), f"{owner.model.name}.{name}")
     if not frame.env.knows(thing):
         attributes: dict[str, Value] = {"value": value, "name": Literal(name)}
-        frame.set_state(
-            thing, State("instance", UNKNOWN_DEVICE, model=owner.model, attributes=attributes)
-        )
+        frame.set_state(thing, State("instance", UNKNOWN_DEVICE, model=owner.model, attributes=attributes))
     return thing
 
 

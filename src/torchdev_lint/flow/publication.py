@@ -26,7 +26,6 @@ from torchdev_lint.flow.operands import Operand, dotted
 from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import Object, Value
 
-
 WANTED = "wanted where it was moved"
 """A note of a transfer: a module was given what it moved, and so it is right, whoever else gets what comes of it."""
 

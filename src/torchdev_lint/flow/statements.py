@@ -432,9 +432,7 @@ def visit_Match(frame: Frame, node: cst.Match) -> None:
 @statement(cst.FunctionDef)
 def visit_FunctionDef(frame: Frame, node: cst.FunctionDef) -> None:
     defaults = evaluate_defaults(frame, node)
-    function = Function(
-        node, node.name.value, frame, decorators=decorator_names(node), defaults=defaults
-    )
+    function = Function(node, node.name.value, frame, decorators=decorator_names(node), defaults=defaults)
     frame.bind(node.name.value, decorated(frame, node, function))
     frame.analysis.notes["defined under", id(node)] = frame.env.path
     frame.analysis.meet(function)

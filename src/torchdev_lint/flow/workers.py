@@ -115,7 +115,9 @@ def is_worker(frame: Frame, thing: Object) -> bool:
     return state.kind == "instance" and (state.api in _STARTED or state.api in _POOLS or state.api == _TASK)
 
 
-def call_method(frame: Frame, thing: Object, name: str, site: CallSite, call_value: CallValue) -> Value | None:
+def call_method(
+    frame: Frame, thing: Object, name: str, site: CallSite, call_value: CallValue
+) -> Value | None:
     """What a method of a worker does and gives; None where it does nothing that matters."""
     state, given = frame.state(thing), site.positional()
     if state.model is not None:
