@@ -30,6 +30,7 @@ from torchdev_lint.flow.values import (
     Value,
     join_all,
 )
+from torchdev_lint.torch_api.modules import SOME_MODULE
 
 
 def call_builtin(frame: Frame, name: str, site: CallSite, call_value: Callable[..., Value]) -> Value:
@@ -67,6 +68,8 @@ def call_builtin(frame: Frame, name: str, site: CallSite, call_value: Callable[.
             return _has_attribute(frame, site, values)
         case "getattr" if len(values) >= 2 and name_given(site, 1) is not None:
             return get_attribute(frame, first, name_given(site, 1) or "", site.node)
+        case "getattr" if len(values) == 2 and first == Api("torch.nn"):
+            return Api(SOME_MODULE)
         case "setattr" if len(values) == 3 and name_given(site, 1) is not None:
             set_attribute(frame, first, name_given(site, 1) or "", values[2])
             return UNKNOWN

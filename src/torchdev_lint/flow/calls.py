@@ -15,6 +15,7 @@ from torchdev_lint.flow import (
     dispatch,
     distributions,
     evident_parts,
+    exit_stacks,
     function_transforms,
     hooks,
     host_reads,
@@ -35,7 +36,7 @@ from torchdev_lint.flow import (
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.classes import ClassModel, instantiate
 from torchdev_lint.flow.frame import Frame, expression
-from torchdev_lint.flow.functions import call, is_out_of_reach, not_followed
+from torchdev_lint.flow.functions import call, is_out_of_reach, is_waiting, not_followed, send
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Anywhere, Cpu, Device, Origin, leaves
 from torchdev_lint.flow.model_calls import check_inputs_together
@@ -317,6 +318,8 @@ def call_attribute(frame: Frame, receiver: Value, name: str, site: CallSite) -> 
             if isinstance(instance, Object) and name not in ("__init__", "forward"):
                 return call_base_method(frame, instance, name, site)
             return UNKNOWN
+        case Many() if name in ("send", "asend") and is_waiting(frame, receiver):
+            return send(frame, receiver, site)
         case Items() | Many() | Entries() | Literal():
             return containers.call_container_method(frame, receiver, name, site)
         case Function() | Method() | Partial() if function_transforms.is_transformed(receiver, name):
@@ -408,6 +411,8 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
         worked = workers.call_method(frame, thing, name, site, call_value)
         if worked is not None:
             return worked
+    if name == "callback" and exit_stacks.is_entered(frame, thing):
+        return exit_stacks.note(frame, thing, site)
     if name in records.METHODS and state.kind == "instance":
         return records.call_method(frame, thing, name, site)
     if name in state.attributes:

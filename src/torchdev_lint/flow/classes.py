@@ -45,8 +45,10 @@ from torchdev_lint.flow.values import (
     Entries,
     Function,
     Items,
+    Literal,
     Many,
     Object,
+    Partial,
     State,
     Tensor,
     Value,
@@ -392,22 +394,45 @@ def instantiate(frame: Frame, model: ClassModel, site: CallSite) -> Value:
     return thing
 
 
+FIELD = "dataclasses.field"
+
+
+def _told_of_field(default: Value) -> dict[str, Value]:
+    """What is said of a field: by `field(...)`, or by what stands there instead (https://docs.python.org/3/library/dataclasses.html)."""
+    if isinstance(default, Partial) and default.function == Api(FIELD):
+        return dict(default.keywords)
+    return {} if default == UNKNOWN else {"default": default}
+
+
+def _built(frame: Frame, factory: Value, site: CallSite) -> Value:
+    """What a field's factory makes for one more instance."""
+    from torchdev_lint.flow.calls import call_value
+
+    return call_value(frame, factory, CallSite(site.node))
+
+
 def _fill_record(frame: Frame, thing: Object, model: ClassModel, site: CallSite) -> None:
     """What the generated `__init__` of a dataclass or the `__new__` of a named tuple does."""
     rest: Value | None = None
     for argument in site.arguments:
         if argument.star and not isinstance(argument.value, (Items, Entries)):
             rest = element_of(argument.value)
-    state = frame.state(thing)
-    for index, name in enumerate(model.fields):
-        given = site.get(index, name)
+    index = 0
+    for name in model.fields:
+        told = _told_of_field(model.class_attribute(name))
+        given = None if told.get("init") == Literal(value=False) else site.get(index, name)
+        index += told.get("init") != Literal(value=False)
+        value: Value = UNKNOWN
         if given is not None:
-            state = state.with_attribute(name, given.value)
+            value = given.value
         elif rest is not None:
-            state = state.with_attribute(name, rest)
-        elif model.class_attribute(name) != UNKNOWN:
-            state = state.with_attribute(name, model.class_attribute(name))
-    frame.set_state(thing, state)
+            value = rest
+        elif "default_factory" in told:
+            value = _built(frame, told["default_factory"], site)
+        elif "default" in told:
+            value = told["default"]
+        if value != UNKNOWN:
+            frame.set_state(thing, frame.state(thing).with_attribute(name, value))
     finisher = model.find("__post_init__")
     if finisher is not None:
         call(frame, model.function(finisher, "__post_init__", thing), CallSite(site.node))

@@ -7,6 +7,8 @@ from typing import TypeAlias
 
 import libcst as cst
 
+from torchdev_lint.flow import exit_stacks
+from torchdev_lint.flow.calls import call_value
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.device_values import as_device
 from torchdev_lint.flow.environment import Environment
@@ -45,7 +47,9 @@ def visit_With(frame: Frame, node: cst.With) -> None:
             expects_failure = expects_failure or text.endswith(CONTEXTS_THAT_EXPECT_FAILURE)
         if suspended is not None:
             leaving.append(suspended)
-        elif isinstance(value, Object) and _method(frame, value, "__exit__"):
+        elif isinstance(value, Object) and (
+            _method(frame, value, "__exit__") or exit_stacks.enter(frame, value)
+        ):
             leaving.append(value)
         value = _entered(frame, item.item, value)
         if item.asname is not None:
@@ -96,6 +100,7 @@ def _leave(frame: Frame, manager: Suspended | Object, node: cst.With) -> None:
         if model is not None and method is not None:
             call(frame, model.function(method, "__exit__", manager), CallSite(node.items[0].item))
             frame.alive = True
+        exit_stacks.leave(frame, manager, node.items[0].item, call_value)
         return
     at_yield, at_end = manager
     for key, state in at_end.heap.items():

@@ -14,6 +14,7 @@ from torchdev_lint.flow.conditions import FALSE, TRUE
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.values import UNKNOWN, Function, Value
+from torchdev_lint.torch_api.libraries import DISPATCHED
 
 DISPATCHER = "singledispatch"
 
@@ -34,7 +35,7 @@ def register(frame: Frame, decorator: cst.BaseExpression, function: Function) ->
         annotation = parameters[0].annotation if parameters else None
         written = None if annotation is None else annotation.annotation
     kind = UNKNOWN if written is None else frame.evaluate(written)
-    plain = replace(function, decorators=())
+    plain = replace(function, decorators=(DISPATCHED,))
     registered = _registered(frame, base)
     kept = tuple(one for one in registered if one[1].node is not plain.node or one[0] != kind)
     frame.analysis.notes["dispatched", id(base.node)] = (*kept, (kind, plain))
@@ -58,5 +59,5 @@ def chosen(frame: Frame, function: Function, site: CallSite) -> Function:
     takers = [registered for holds, registered in asked if holds == TRUE]
     if any(holds not in (TRUE, FALSE) for holds, _ in asked) or len(takers) > 1:
         return function
-    others = tuple(name for name in function.decorators if name != DISPATCHER)
+    others = (DISPATCHED, *(name for name in function.decorators if name != DISPATCHER))
     return takers[0] if takers else replace(function, decorators=others)

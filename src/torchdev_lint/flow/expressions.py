@@ -586,5 +586,8 @@ def visit_Yield(frame: Frame, node: cst.Yield) -> Value:
     if isinstance(node.value, cst.From):
         frame.yields.append(iterate(frame, frame.evaluate(node.value.item)))
     elif node.value is not None:
+        discarded = frame.discarded
         frame.yields.append(frame.evaluate(node.value))
+        frame.receives = frame.receives or discarded is not node
+        return frame.sent
     return UNKNOWN

@@ -144,6 +144,10 @@ class Frame:
         self.returns: list[tuple[Value, Environment]] = []
         self.yields: list[Value] = []
         self.first_yield: Environment | None = None
+        self.sent: Value = UNKNOWN
+        """What `yield` gives: what is sent to the generator."""
+        self.receives = False
+        """Whether something is made of what is sent to it."""
         self.suspended: tuple[Environment, Environment] | None = None
         """Of a context manager just made of a generator: how things are at its `yield`, and at its end."""
         self.loops: list[Loop] = []

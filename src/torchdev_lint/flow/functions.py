@@ -10,11 +10,13 @@ from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.conditions import Key
 from torchdev_lint.flow.environment import Environment
 from torchdev_lint.flow.frame import MAX_CALL_DEPTH, Frame
-from torchdev_lint.flow.identities import forget_moved, with_identities
+from torchdev_lint.flow.identities import forget_moved, with_cell, with_identities
+from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import Cpu, Origin, Symbol, leaves
 from torchdev_lint.flow.objects import escape
 from torchdev_lint.flow.trees import all_parameters
 from torchdev_lint.flow.values import (
+    NONE,
     UNKNOWN,
     Class,
     DeviceValue,
@@ -103,8 +105,8 @@ def following(frame: Frame, result: Object, site: CallSite) -> Object:
     return result
 
 
-def call(frame: Frame, function: Function, site: CallSite) -> Value:
-    """The result of calling a function of the project."""
+def call(frame: Frame, function: Function, site: CallSite, sent: Argument | None = None) -> Value:
+    """The result of calling a function of the project; `sent` is what a generator is sent at each `yield`."""
     site = with_identities(frame, site)
     matters = _matters_elsewhere(frame, function, site)
     out_of_reach = is_out_of_reach(frame, function, site)
@@ -129,6 +131,8 @@ def call(frame: Frame, function: Function, site: CallSite) -> Value:
     child.env.names = _bind(child, function, site)
     if child.source.foreign and not frame.source.foreign:
         child.handed = dict(child.env.names)
+    if sent is not None:
+        child.sent = retag(sent.value, Origin(sent.node, "argument", child.uid))
     analysis = frame.analysis
     of_module = function.owner is not None and function.owner.is_module
     private = is_private(function.name)
@@ -151,6 +155,10 @@ def call(frame: Frame, function: Function, site: CallSite) -> Value:
         value, end = run_body(child, function)
     finally:
         analysis.left(function, entered, matters=matters)
+    if end is None and child.first_yield is not None:
+        # a generator without an end: whoever made it goes on at once
+        end = child.first_yield
+        end.path = frame.env.path
     if end is None:
         frame.leave()
         return UNKNOWN
@@ -162,7 +170,30 @@ def call(frame: Frame, function: Function, site: CallSite) -> Value:
     frame.env.default_device = end.default_device
     # what must hold for the call to return holds from here on (`require_gpu()`)
     frame.env.path = end.path
+    if child.receives and sent is None and isinstance(value, Many):
+        value = with_cell(frame, site.node, value)
+        frame.analysis.notes[_WAITING, value.cell] = (function, site)
     return value
+
+
+_WAITING = "waits for what is sent"
+
+
+def is_waiting(frame: Frame, generator: Many) -> bool:
+    """Whether a generator makes something of what it is sent."""
+    return generator.cell is not None and (_WAITING, generator.cell) in frame.analysis.notes
+
+
+def send(frame: Frame, generator: Many, site: CallSite) -> Value:
+    """`generator.send(value)`: what it yields next, with the value at each of its `yield`s; what it yields at first is none of that."""
+    function, made = frame.analysis.notes[_WAITING, generator.cell]
+    given = site.positional()
+    if not given:
+        return UNKNOWN
+    alive = frame.alive
+    result = call(frame, function, replace(made, node=site.node), given[0])
+    frame.alive = alive
+    return element_of(result)
 
 
 def _without_recursion(frame: Frame, function: Function) -> Value | None:
@@ -285,7 +316,9 @@ def run_body(child: Frame, function: Function) -> tuple[Value, Environment | Non
     child.execute(body_of(node))
     value, end = child.join_returns()
     if child.yields:
-        value = Many(join_all(child.yields))
+        # `x = yield None`: whoever sends something gets what comes later
+        later = child.yields if child.sent == UNKNOWN else [one for one in child.yields if one != NONE]
+        value = Many(join_all(later))
     return value, end
 
 

@@ -331,6 +331,10 @@ def formatted_device(frame: Frame, node: cst.FormattedString, known: str) -> Val
 def membership(frame: Frame, node: cst.CSTNode, left: Value, right: Value, *, negated: bool) -> Formula:
     """The condition of `left in right`: `"cuda" in str(device)` tests the device's type."""
     formula: Formula | None = None
+    if isinstance(right, Items) and right.items and isinstance(left, Literal) and isinstance(left.value, str):
+        unchanged = right.cell is None or right.cell not in frame.env.heap
+        if unchanged and all(isinstance(item, Literal) for item in right.items):
+            return Constant((left in right.items) != negated)
     if isinstance(right, Items) and isinstance(left, (DeviceValue, DeviceType, Object)):
         tests = [truths.equality(frame, node, left, item) for item in right.items]
         return negate(disjunction(*tests)) if negated else disjunction(*tests)

@@ -74,6 +74,8 @@ def construct(frame: Frame, path: str, site: CallSite) -> Value:
         reduction = site.keyword("reduction")
         if reduction is not None:
             state = state.with_attribute("reduction", reduction.value)
+    elif path == api.SOME_MODULE and len(site.positional()) < 2:
+        state = replace(state, device=Anywhere())  # an activation, or a pooling layer
     elif path in api.WITHOUT_PARAMETERS or _is_without_affine(path, site):
         state = replace(state, device=Anywhere())
     elif path in api.CONTAINERS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from torchdev_lint.flow.callsites import CallSite
-from torchdev_lint.flow.classes import ClassModel
+from torchdev_lint.flow.classes import FIELD, ClassModel
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE
@@ -18,6 +18,7 @@ from torchdev_lint.flow.values import (
     Literal,
     Many,
     Object,
+    Partial,
     State,
     Value,
 )
@@ -36,6 +37,10 @@ def call(frame: Frame, path: str, site: CallSite) -> Value | None:
         return namespace(frame, site, path)
     if path in NAMED_TUPLES and len(given) > 1:
         return _named_tuple(frame, site, given)
+    if path == FIELD and not site.has_star():
+        return Partial(
+            Api(FIELD), (), tuple((one.keyword or "", one.value) for one in site.arguments if one.keyword)
+        )
     if not path.startswith("dataclasses.") or not given:
         return None
     thing = given[0]

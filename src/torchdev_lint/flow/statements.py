@@ -348,6 +348,7 @@ def _loop(
 def visit_Try(frame: Frame, node: cst.Try | cst.TryStar) -> None:
     failed: Formula = Atom("opaque", ("exception", id(node), frame.uid, frame.salt))
     start = frame.env
+    returned = len(frame.returns)
     body_env = start.copy()
     body_env.assume(negate(failed))
     catches = any(_catches_device_errors(handler) for handler in node.handlers)
@@ -370,11 +371,20 @@ def visit_Try(frame: Frame, node: cst.Try | cst.TryStar) -> None:
         flows.append(frame.run_branch(handled, handler.body.body))
     met = merge_all([flow for flow in flows if flow is not None])
     if node.finalbody is not None:
+        _finish_returns(frame, node.finalbody.body.body, returned)
         reachable = met is not None
         finished = frame.run_branch(met if met is not None else start.copy(), node.finalbody.body.body)
         frame.resume(finished if reachable else None)
     else:
         frame.resume(met)
+
+
+def _finish_returns(frame: Frame, body: Sequence[cst.CSTNode], first: int) -> None:
+    """What `finally` does is done on the way out, too, where the block before it returns."""
+    for index, (value, env) in enumerate(frame.returns[first:], first):
+        done = frame.run_branch(env.copy(), body)
+        if done is not None:
+            frame.returns[index] = (value, done)
 
 
 def _moves(body: cst.BaseSuite) -> bool:

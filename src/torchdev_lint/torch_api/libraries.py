@@ -30,7 +30,10 @@ LEAVES_PROGRAM = frozenset(
 )
 """Calls that do not return."""
 
-SIGNATURE_KEEPING_DECORATORS = frozenset(
+DISPATCHED = "(dispatched)"
+"""In place of the decorators of a function that was chosen by the type of its first argument: its parameters are those of others."""
+
+SIGNATURE_KEEPING_DECORATORS = frozenset({DISPATCHED}) | frozenset(
     (
         "no_grad enable_grad inference_mode staticmethod classmethod property cached_property lru_cache cache wraps "
         "abstractmethod override final overload compile script jit autocast custom_fwd custom_bwd typechecked jaxtyped beartype "

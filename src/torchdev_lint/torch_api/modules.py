@@ -14,6 +14,9 @@ MODULE_NAMESPACES = (
 )
 """Classes below these are modules."""
 
+SOME_MODULE = "torch.nn.AnyModule"
+"""Stands for a class of `torch.nn` of which the name is not known: `getattr(nn, kind)`."""
+
 NOT_MODULES = (
     "torch.nn.functional",
     "torch.nn.init",

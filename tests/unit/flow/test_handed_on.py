@@ -17,6 +17,221 @@ device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 """
 
 PAIRS: dict[str, tuple[str, str]] = {
+    "a coroutine that is sent batches": (
+        """
+        def running_mean(where):
+            total = torch.zeros(3, device=where)
+            mean = None
+            while True:
+                x = yield mean
+                total += x.to(where)
+                mean = total / 2
+        avg = running_mean(device)
+        next(avg)
+        for _ in range(4):
+            m = avg.send(torch.rand(3))
+        torch.full((3,), 0.5, device=device) - m
+        """,
+        """
+        def running_mean(where):
+            total = torch.zeros(3, device=where)
+            mean = None
+            while True:
+                x = yield mean
+                total += x
+                mean = total / 2
+        avg = running_mean(device)
+        next(avg)
+        for _ in range(4):
+            m = avg.send(torch.rand(3))
+        """,
+    ),
+    "what comes after a generator without an end": (
+        """
+        def forever(data):
+            while True:
+                for x in data:
+                    yield x.to(device)
+        net = nn.Linear(3, 3).to(device)
+        rows = forever([torch.rand(2, 3)])
+        for _ in range(5):
+            net(next(rows))
+        """,
+        """
+        def forever(data):
+            while True:
+                for x in data:
+                    yield x
+        net = nn.Linear(3, 3).to(device)
+        rows = forever([torch.rand(2, 3)])
+        for _ in range(5):
+            net(next(rows))
+        """,
+    ),
+    "what a coroutine gives back": (
+        """
+        def running_mean(where):
+            total = torch.zeros(3, device=where)
+            mean = None
+            while True:
+                x = yield mean
+                total += x.to(where)
+                mean = total / 2
+        avg = running_mean(device)
+        next(avg)
+        torch.full((3,), 0.5) - avg.send(torch.rand(3)).cpu()
+        """,
+        """
+        def running_mean(where):
+            total = torch.zeros(3, device=where)
+            mean = None
+            while True:
+                x = yield mean
+                total += x.to(where)
+                mean = total / 2
+        avg = running_mean(device)
+        next(avg)
+        torch.full((3,), 0.5) - avg.send(torch.rand(3))
+        """,
+    ),
+    "callbacks at the end of a block": (
+        """
+        from contextlib import ExitStack
+        nets = [nn.Linear(3, 3), nn.Linear(3, 2)]
+        def run(x):
+            with ExitStack() as stack:
+                for net in nets:
+                    net.to(device)
+                    stack.callback(net.to, "cpu")
+                x = x.to(device)
+                for net in nets:
+                    x = net(x)
+                return x.cpu()
+        run(torch.rand(2, 3))
+        nets[0](torch.rand(2, 3))
+        """,
+        """
+        from contextlib import ExitStack
+        nets = [nn.Linear(3, 3), nn.Linear(3, 2)]
+        def run(x):
+            with ExitStack() as stack:
+                for net in nets:
+                    net.to(device)
+                    stack.callback(net.to, "cpu")
+                for net in nets:
+                    x = net(x)
+                return x.cpu()
+        run(torch.rand(2, 3))
+        """,
+    ),
+    "a layer by its name": (
+        """
+        class Net(nn.Module):
+            def __init__(self, kind, act="ReLU"):
+                super().__init__()
+                self.rnn = getattr(nn, kind)(3, 4, 2)
+                self.act = getattr(nn, act)()
+            def forward(self, x, h):
+                return self.act(self.rnn(x, h)[0])
+        net = Net("GRU").to(device)
+        net(torch.rand(5, 2, 3, device=device), torch.zeros(2, 2, 4, device=device))
+        net.act(torch.rand(3))
+        """,
+        """
+        class Net(nn.Module):
+            def __init__(self, kind, act="ReLU"):
+                super().__init__()
+                self.rnn = getattr(nn, kind)(3, 4, 2)
+                self.act = getattr(nn, act)()
+            def forward(self, x, h):
+                return self.act(self.rnn(x, h)[0])
+        def build(kind):
+            return Net(kind).to(device)
+        net = build(open("kind").read())
+        net(torch.rand(5, 2, 3, device=device), torch.zeros(2, 2, 4))
+        """,
+    ),
+    "what is done at last after a return": (
+        """
+        net = nn.Linear(3, 3)
+        def fast(x):
+            net.to(device)
+            try:
+                return net(x.to(device)).cpu()
+            finally:
+                net.to("cpu")
+        fast(torch.rand(2, 3))
+        net(torch.rand(2, 3))
+        """,
+        """
+        net = nn.Linear(3, 3)
+        def fast(x):
+            net.to(device)
+            try:
+                return net(x.to(device)).cpu()
+            finally:
+                net.eval()
+        fast(torch.rand(2, 3))
+        net(torch.rand(2, 3))
+        """,
+    ),
+    "a dataclass that chooses its device when it is made": (
+        """
+        from dataclasses import dataclass, field
+        @dataclass
+        class Hardware:
+            want: str = "auto"
+            device: torch.device = field(init=False)
+            def __post_init__(self):
+                if self.want == "auto":
+                    self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+                else:
+                    self.device = torch.device(self.want)
+        @dataclass
+        class Job:
+            hw: Hardware = field(default_factory=Hardware)
+            steps: int = field(default=2)
+        net = nn.Linear(3, 3).to(Job().hw.device)
+        net(torch.rand(2, 3, device=Job().hw.device))
+        Job(Hardware("cpu")).hw.device
+        torch.rand(2, device=Job(Hardware("cpu")).hw.device) + torch.zeros(2)
+        """,
+        """
+        from dataclasses import dataclass, field
+        @dataclass
+        class Hardware:
+            want: str = "auto"
+            device: torch.device = field(init=False)
+            def __post_init__(self):
+                if self.want == "auto":
+                    self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+                else:
+                    self.device = torch.device(self.want)
+        @dataclass
+        class Job:
+            hw: Hardware = field(default_factory=Hardware)
+            steps: int = field(default=2)
+        net = nn.Linear(3, 3).to(Job().hw.device)
+        net(torch.rand(2, 3))
+        """,
+    ),
+    "the names of what is moved": (
+        """
+        MOVED = {"image", "target"}
+        net = nn.Linear(3, 3).to(device)
+        batch = {"image": torch.rand(2, 3), "target": torch.rand(2, 3), "index": torch.arange(2)}
+        batch = {k: (v.to(device) if k in MOVED else v) for k, v in batch.items()}
+        net(batch["image"]) - batch["target"]
+        torch.zeros(2) + batch["index"]
+        """,
+        """
+        MOVED = {"image"}
+        net = nn.Linear(3, 3).to(device)
+        batch = {"image": torch.rand(2, 3), "target": torch.rand(2, 3), "index": torch.arange(2)}
+        batch = {k: (v.to(device) if k in MOVED else v) for k, v in batch.items()}
+        net(batch["image"]) - batch["target"]
+        """,
+    ),
     "what moves a module back is handed to a stack of callbacks": (
         """
         from contextlib import ExitStack
@@ -321,6 +536,10 @@ PAIRS: dict[str, tuple[str, str]] = {
         @put.register(dict)
         def _(value, where):
             return {k: put(v, where) for k, v in value.items()}
+        @put.register(float)
+        def _(value, device):
+            return torch.tensor(value)
+        torch.rand(2, 3, device=device) * put(2.0, device)
         net = nn.Linear(3, 3).to(device)
         net(put(torch.rand(2, 3), device))
         net(put({"x": torch.rand(2, 3)}, device)["x"])
