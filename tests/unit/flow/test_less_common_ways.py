@@ -621,7 +621,7 @@ CASES: list[tuple[str, str, dict[str, str]]] = [
         for key, value in held.items():
             y = value
         """,
-        {"x": "cuda", "y": "?"},
+        {"x": "cuda", "y": "cuda"},
     ),
     (
         "a parameter that becomes what is not known",
