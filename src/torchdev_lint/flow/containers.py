@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from torchdev_lint.flow import mixed_lists
+from torchdev_lint.flow import choices, mixed_lists
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.conditions import Atom
 from torchdev_lint.flow.frame import Frame
@@ -179,7 +179,9 @@ def _dict_method(frame: Frame, receiver: Entries, name: str, site: CallSite) -> 
                 else Items(tuple(Literal(held) for held, _ in receiver.entries))
             )
         case "get" | "pop" if given:
-            found = item(receiver, given[0])
+            table = {} if receiver.open or name == "pop" else dict(receiver.entries)
+            chosen = choices.one_of(frame, site.node, table, given[0])
+            found = item(receiver, given[0]) if chosen is None else chosen
             absent = given[1] if len(given) > 1 else NONE
             if isinstance(given[0], Literal) and not receiver.open and key not in dict(receiver.entries):
                 return absent

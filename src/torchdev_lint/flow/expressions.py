@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import Any
 
 import libcst as cst
 
 from torchdev_lint.flow import (
     attribution,
+    choices,
     containers,
     device_indices,
     device_objects,
@@ -25,7 +25,6 @@ from torchdev_lint.flow import (
 from torchdev_lint.flow.conditions import (
     FALSE,
     TRUE,
-    Atom,
     Constant,
     Formula,
     conjunction,
@@ -414,14 +413,14 @@ def subscript(frame: Frame, node: cst.CSTNode, value: Value, keys: list[Value]) 
         case Items(items=(no, yes)), Truth(formula):
             return _choice(formula, yes, no)
         case Items(items), _:
-            chosen = _one_of(frame, node, dict(enumerate(items)), key)
+            chosen = choices.one_of(frame, node, dict(enumerate(items)), key)
             return without_cell(element_of(value)) if chosen is None else chosen
         case Many(), _:
             return without_cell(element_of(value))
         case Entries(), Truth(formula) if {True, False} <= {name for name, _ in value.entries}:
             return _choice(formula, value.get(True), value.get(False))
         case Entries(entries=entries, open=is_open), _:
-            chosen = None if is_open else _one_of(frame, node, dict(entries), key)
+            chosen = None if is_open else choices.one_of(frame, node, dict(entries), key)
             found = containers.item(value, key) if chosen is None else chosen
             return found if isinstance(key, Literal) else without_cell(found)
         case Tensor(mapping=True) | Tensor(batch=True), _:
@@ -445,37 +444,6 @@ def subscript(frame: Frame, node: cst.CSTNode, value: Value, keys: list[Value]) 
             return api
         case _:
             return UNKNOWN
-
-
-MAX_CHOICES = 4
-"""Of so many functions and classes, that which is taken by an unknown key may be each: what is done with it is done with each."""
-
-
-def _one_of(frame: Frame, node: cst.CSTNode, held: dict[Any, Value], key: Value) -> Value | None:
-    """`KERNELS[kind]`, of a few functions or classes: what `if kind == "gaussian": ... elif kind == "cauchy": ...` chooses.
-
-    None where there are others, or more of them, or where the key is known.
-    """
-    if isinstance(key, Literal) or not 1 < len(held) <= MAX_CHOICES:
-        return None
-    if not all(_is_called(value) for value in held.values()):
-        return None
-    *others, (_, chosen) = held.items()
-    for name, value in reversed(others):
-        if isinstance(key, Object):
-            guard = truths.equality(frame, node, key, Literal(name))
-        else:
-            where = ("item", id(node), frame.uid, frame.salt, repr(name))
-            guard = Atom("opaque", where, frame.analysis.text(node))
-        chosen = join(guard, value, chosen)
-    return chosen
-
-
-def _is_called(value: Value) -> bool:
-    """Whether a value is there to be called: a function or class of the project, an operation of PyTorch."""
-    return isinstance(value, (Function, Class)) or (
-        isinstance(value, Api) and value.path.startswith("torch.nn.functional.")
-    )
 
 
 def _some_of(frame: Frame, thing: Object, node: cst.CSTNode) -> Value:

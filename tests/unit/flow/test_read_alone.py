@@ -51,6 +51,9 @@ CERTAIN = {
     "        return net(torch.zeros(1, 2))\n    return g",
     "one of a table's functions": TABLE
     + "def f(kind, device):\n    net = nn.Linear(2, 2).to(device)\n    net(MAKERS[kind](2))",
+    "one that a table is asked for": TABLE
+    + "def f(kind, device):\n    net = nn.Linear(2, 2).to(device)\n    make = MAKERS.get(kind)\n    if make is None:\n"
+    "        raise ValueError(kind)\n    net(make(2))",
     "one of a list's functions": TABLE
     + "def f(n, device):\n    net = nn.Linear(2, 2).to(device)\n    net([ones, there][n - 1](2))",
     "one of a table's classes": AGENT
