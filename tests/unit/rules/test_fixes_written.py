@@ -136,7 +136,13 @@ def f(device):
 
 
 @pytest.mark.parametrize(
-    ("line", "content"), [("net.b = b", [".to(device)"]), ("net.b, c = b, 3", None), ("net.b = c = b", None)]
+    ("line", "content"),
+    [
+        ("net.b = b", [".to(device)"]),
+        ("net.b = b or b", ["(", ").to(device)"]),
+        ("net.b, c = b, 3", None),
+        ("net.b = c = b", None),
+    ],
 )
 def test_a_part_that_is_attached_with_others_is_not_moved_for_them(
     line: str, content: list[str] | None
@@ -331,3 +337,16 @@ def test_a_long_device_is_cut(length: int, shown: int) -> None:
     text = "x" * length
     assert _short(text) == (text if shown == length else "x" * shown + "...")
     assert _short("f(\n  x)") == "f(..."
+
+
+def test_a_part_that_a_method_attaches_goes_where_nobody_can_name() -> None:
+    code = (
+        "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.a = nn.Linear(2, 2)\n"
+        "    def grow(self):\n        self.b = nn.Linear(2, 2)\n    def forward(self, x):\n        return self.b(self.a(x))\n"
+        "net = Net().cuda()\nnet.grow()\nnet(torch.ones(2, 2).cuda())\n"
+    )
+    assert found(code, "TDV008").fix is None
+
+
+def test_the_current_device_is_chosen_by_whoever_sets_it() -> None:
+    assert check_source(HEADER + "torch.cuda.set_device(1)\n", "program.py", Config(select=("TDV002",))) == []

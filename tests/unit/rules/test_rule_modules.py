@@ -14,7 +14,7 @@ from torchdev_lint.config import Config
 from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.engine.check import check_source
 from torchdev_lint.rules.base import HEADINGS, Rule
-from torchdev_lint.rules.registry import all_rules
+from torchdev_lint.rules.registry import all_rules, rule_by_code
 
 RULES = all_rules()
 every_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
@@ -24,6 +24,12 @@ def test_codes_and_names_are_unique_and_sorted() -> None:
     codes = [rule.code for rule in RULES]
     assert codes == sorted(set(codes))
     assert len({rule.name for rule in RULES}) == len(RULES)
+
+
+@every_rule
+def test_a_rule_is_found_by_its_code(rule: type[Rule]) -> None:
+    assert rule_by_code(rule.code) is rule
+    assert rule_by_code(rule.name) is None
 
 
 @every_rule

@@ -260,6 +260,20 @@ def test_how_an_input_is_moved(line: str, call: str, what: str, content: list[st
     )
 
 
+@pytest.mark.parametrize(
+    ("given", "what", "fix"),
+    [
+        ("x", "`x`", (Applicability.UNSAFE, "Move `x` instead", ["model(x.to(d))"])),
+        ("x[\n        0]", "its input", None),
+    ],
+)
+def test_the_output_that_is_moved_instead_of_the_input(given: str, what: str, fix: object) -> None:
+    code = f"def f(model: nn.Module, x):\n    d = next(model.parameters()).device\n    return model({given}).to(d)\n"
+    diagnostic = found(code, "TDV001")
+    message = f"the output of `model` is on its device anyway: {what} is what has to be moved there"
+    assert (diagnostic.message, fix_of(diagnostic)) == (message, fix)
+
+
 def test_an_input_that_was_moved_elsewhere_is_named_by_what_was_moved() -> None:
     code = "model = nn.Linear(2, 2).cuda(0)\nx = torch.ones(2, 2).to('cuda:1')\nmodel(x)\n"
     diagnostic = found(code, "TDV001")
