@@ -15,7 +15,7 @@ from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.engine.caches import Caches
 from torchdev_lint.engine.results import NO_FIXES, Choice, Choices
 from torchdev_lint.engine.run import Progress, RunResult, run
-from torchdev_lint.engine.workers import Workers, collect_rarely
+from torchdev_lint.engine.workers import Workers, own_process
 from torchdev_lint.report import summary
 from torchdev_lint.source.discovery import discover
 
@@ -27,7 +27,7 @@ def check(options: Options) -> int:
     if options.parquet:
         return _check_parquet(options)
     prepare_output(options)
-    collect_rarely()
+    own_process()
     if options.reads_stdin:
         return _check_stdin(options)
     only = _choice(options)

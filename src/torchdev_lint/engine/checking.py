@@ -13,7 +13,7 @@ from torchdev_lint.engine.jobs import Checked, Checker, Job, chooses_later, read
 from torchdev_lint.engine.limits import FILE_TIMEOUT, each_file
 from torchdev_lint.engine.results import Choice, FileResult, chosen, unreadable
 from torchdev_lint.engine.stamps import digest_of, stamp_of_path
-from torchdev_lint.engine.workers import Lost, Workers, start_method
+from torchdev_lint.engine.workers import Lost, Workers, let_go, start_method
 from torchdev_lint.fixes.writer import WriteError, replace_content
 
 if TYPE_CHECKING:
@@ -79,6 +79,7 @@ def checked_jobs(
         with each_file(FILE_TIMEOUT):
             for index in jobs:
                 yield index, checker(jobs[index])
+                let_go()
         return
     from torchdev_lint.engine.pool import answered
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING
 
+from torchdev_lint.engine.pieces import PAYS, parse_in_pieces
+from torchdev_lint.engine.white_space import shared
 from torchdev_lint.source.nesting import unreasonable
 
 if TYPE_CHECKING:
@@ -35,7 +38,8 @@ def parse_module(text: str) -> cst.Module:
     if beyond is not None:
         raise ParseError(f"Not analysed: {beyond[0]}", beyond[1])
     try:
-        return cst.parse_module(text)
+        with shared():
+            return _in_pieces(text) or cst.parse_module(text)
     except cst.ParserSyntaxError as error:
         # Python's own words are clearer, where it objects too: its syntax may be newer or older than LibCST's.
         message, row, column = complaint(text) or (error.message, error.editor_line, error.editor_column)
@@ -44,6 +48,17 @@ def parse_module(text: str) -> cst.Module:
         raise ParseError(f"Syntax error: {_first_line(str(error))}") from error
     except RecursionError as error:
         raise ParseError("Not analysed: nested too deeply") from error
+
+
+def _in_pieces(text: str) -> cst.Module | None:
+    """The tree, if the text is long and all pieces of it parse; what is wrong with one that does not is said of the whole."""
+    if len(text) < PAYS:
+        return None
+    import libcst as cst
+
+    with suppress(cst.ParserSyntaxError, cst.CSTValidationError):
+        return parse_in_pieces(text)
+    return None
 
 
 def _first_line(message: str) -> str:

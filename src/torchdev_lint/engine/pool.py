@@ -19,7 +19,7 @@ from torchdev_lint.engine.limits import (
     out_of_time,
     processor_time,
 )
-from torchdev_lint.engine.workers import Lost, collect_rarely, start_method
+from torchdev_lint.engine.workers import Lost, let_go, own_process, start_method
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -218,7 +218,7 @@ def _work(
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Whoever started us is told, and ends us.
-    collect_rarely()
+    own_process()
     if inherited is not None:
         inherited.close()
         gc.freeze()  # What was there before is shared with the parent, and stays.
@@ -237,6 +237,8 @@ def _work(
         except BaseException as error:  # Native code raises others, too.
             result = Lost.by(error)
         connection.send(result)
+        del message, result
+        let_go()
 
 
 @contextmanager

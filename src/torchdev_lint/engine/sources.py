@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 MAX_BYTES = 400_000
 """Files longer than this are data, or generated: they are not read for what imports them."""
 MAX_KEPT = 2_500_000
-"""Bytes of source text whose trees are kept; those used least recently go first."""
+"""Bytes of source text whose trees are kept. Those that were only asked for once go first, then those used least recently."""
+TEXT_ALONE = 30
+"""Times as much memory as a text is taken by its tree, about: that is what a text counts less that is kept without."""
 MAX_FILES = 3_000
 """Of a project that is searched for callers."""
 _NOT_OF_PROJECTS = frozenset("node_modules __pycache__ build dist site-packages venv env".split())
@@ -76,6 +78,11 @@ class _Kept:
     tree: cst.Module | None = None
     parsed: bool = False
 
+    @property
+    def size(self) -> int:
+        """What it counts of `MAX_KEPT`."""
+        return self.stamp[1] if self.parsed else self.stamp[1] // TEXT_ALONE
+
 
 class DiskSources:
     """Reads files on demand. One is made for a run; a file that changes meanwhile is read again."""
@@ -84,6 +91,10 @@ class DiskSources:
         self._exists: dict[str, bool] = {}
         self._directories: dict[str, Stamp | None] = {}
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
+        self._once: OrderedDict[str, None] = OrderedDict()
+        """Of these, whose tree was asked for once at most."""
+        self._asked: set[str] = set()
+        """Whose tree was ever asked for."""
         self._size = 0
         self._seen: Seen | None = None
         self._below: dict[str, Below | None] = {}
@@ -148,8 +159,15 @@ class DiskSources:
         kept = self._read(path)
         if kept is None or kept.text is None:
             return None
+        if path in self._asked:
+            self._once.pop(path, None)
+        else:
+            self._asked.add(path)
         if not kept.parsed:
+            self._size -= kept.size
             kept.parsed = True
+            self._size += kept.size
+            self._make_room(path)
             try:
                 kept.tree = parse_module(kept.text)
             except ParseError:
@@ -174,17 +192,30 @@ class DiskSources:
         kept = self._kept.get(path)
         if kept is not None and kept.stamp == stamp:
             self._kept.move_to_end(path)
+            if path in self._once:
+                self._once.move_to_end(path)
             return kept
         data = _data(path) if status.st_size <= MAX_BYTES else None
         text = None if data is None else _text(data, path)
-        kept = _Kept(stamp, text, "" if data is None else digest_of(data))
-        previous = self._kept.pop(path, None)
-        self._size += status.st_size - (previous.stamp[1] if previous is not None else 0)
-        self._kept[path] = kept
-        while self._size > MAX_KEPT and len(self._kept) > 1:
-            _, oldest = self._kept.popitem(last=False)
-            self._size -= oldest.stamp[1]
+        self._drop(path)
+        kept = self._kept[path] = _Kept(stamp, text, "" if data is None else digest_of(data))
+        if path not in self._asked:
+            self._once[path] = None
+        self._size += kept.size
+        self._make_room(path)
         return kept
+
+    def _make_room(self, path: str) -> None:
+        """Let go what is too much, but not this one."""
+        while self._size > MAX_KEPT and len(self._kept) > 1:
+            others = (one for kept in (self._once, self._kept) for one in kept if one != path)
+            self._drop(next(others))
+
+    def _drop(self, path: str) -> None:
+        dropped = self._kept.pop(path, None)
+        self._once.pop(path, None)
+        if dropped is not None:
+            self._size -= dropped.size
 
 
 def is_text_of(path: str, text: str) -> bool:

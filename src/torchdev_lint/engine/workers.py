@@ -71,8 +71,26 @@ def start_method() -> str:
     return "fork" if safe else "spawn"
 
 
-def collect_rarely() -> None:
-    """For a process of our own: look for garbage less often, as what a check makes lives until its end."""
+_RARELY = 100_000, 20, 50
+
+
+def own_process() -> None:
+    """This process is our own: look for garbage less often, as what a check makes lives until its end, and share white space."""
     import gc
 
-    gc.set_threshold(100_000, 20, 50)
+    from torchdev_lint.engine.white_space import share_white_space
+
+    gc.set_threshold(*_RARELY)
+    share_white_space()
+
+
+def let_go() -> None:
+    """Between two files, in a process of our own: what the check of one leaves is garbage, and what is kept is never looked through again.
+
+    What is kept are trees. They hold no cycles, so that they go when nothing has them any more.
+    """
+    import gc
+
+    if gc.get_threshold() == _RARELY:
+        gc.collect()
+        gc.freeze()

@@ -707,11 +707,40 @@ class TestDiskSources:
         sources = DiskSources()
         for name in "abc":
             (tmp_path / f"{name}.py").write_text(f"{name} = 1234\n")
+        a, b, c = (str(tmp_path / f"{name}.py") for name in "abc")
+        first, second = sources.tree(a), sources.tree(b)
+        sources.tree(c)
+        assert sources.tree(b) is second
+        assert sources.tree(a) is not first
+
+    def test_trees_that_were_asked_for_once_go_first(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("torchdev_lint.engine.sources.MAX_KEPT", 20)
+        sources = DiskSources()
+        for name in "abcd":
+            (tmp_path / f"{name}.py").write_text(f"{name} = 1234\n")
+        a, b, c, d = (str(tmp_path / f"{name}.py") for name in "abcd")
+        first = sources.tree(a)
+        assert sources.tree(a) is first
+        second = sources.tree(b)
+        sources.tree(c)
+        assert sources.tree(a) is first
+        # what was let go once counts, too
+        again = sources.tree(b)
+        assert again is not second
+        sources.tree(d)
+        assert sources.tree(b) is again
+
+    def test_texts_alone_count_little(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("torchdev_lint.engine.sources.MAX_KEPT", 20)
+        sources = DiskSources()
+        for name in "abcd":
+            (tmp_path / f"{name}.py").write_text(f"{name} = 1234\n")
         first = sources.tree(str(tmp_path / "a.py"))
+        for name in "bcd":
+            sources.text(str(tmp_path / f"{name}.py"))
         assert sources.tree(str(tmp_path / "a.py")) is first
-        sources.tree(str(tmp_path / "b.py"))
-        sources.tree(str(tmp_path / "c.py"))
-        assert sources.tree(str(tmp_path / "a.py")) is not first
 
 
 @pytest.mark.timeout(120)
