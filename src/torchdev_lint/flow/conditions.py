@@ -64,6 +64,13 @@ class Not:
     """True when `operand` is false."""
 
     operand: Formula
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash(("not", self.operand)))
+
+    def __hash__(self) -> int:
+        return self._hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +78,13 @@ class And:
     """True when all operands are."""
 
     operands: tuple[Formula, ...]
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash(("and", self.operands)))
+
+    def __hash__(self) -> int:
+        return self._hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +92,13 @@ class Or:
     """True when one of the operands is."""
 
     operands: tuple[Formula, ...]
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash(("or", self.operands)))
+
+    def __hash__(self) -> int:
+        return self._hash
 
 
 Formula: TypeAlias = Constant | Atom | Not | And | Or

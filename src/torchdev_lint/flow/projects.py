@@ -55,6 +55,7 @@ MAX_CALLERS = 16
 
 _TEST = re.compile(r"[/\\](?:tests?[/\\]|test_[^/\\]*$|[^/\\]*_test\.py$|conftest\.py$)")
 _READ = "characters read"
+_STAR = re.compile(r"import\s*\*")
 _CLASS_NAME = re.compile(r"[A-Z]\w*[a-z]")
 
 
@@ -96,6 +97,8 @@ class Project:
         self._absent: dict[tuple[str, str], int] = {}
         """Names that no star of a file brought, and how many files had been read then."""
         self._roots: dict[str, tuple[str, ...]] = {}
+        self._mentions: dict[tuple[str, str], bool] = {}
+        """By file and name: whether it can come from there by a star."""
 
     def begin(self, analysis: Analysis, frame: Frame) -> None:
         """The file that is checked is about to be read: who imports it from elsewhere gets this very module."""
@@ -269,11 +272,29 @@ class Project:
                 continue
             searched.add(file)
             # most stars do not bring the name: do not read their files for it
-            if re.search(rf"\b{name}\b|import\s*\*", self.sources.text(file) or ""):
+            if self._may_bring(file, name):
                 found = self._member(location, name, searched)
                 if found is not None:
                     return found
         return None
+
+    def _may_bring(self, file: str, name: str) -> bool:
+        """Whether a file mentions a name, or has stars itself."""
+        known = self._mentions.get((file, name))
+        if known is None:
+            text = self.sources.text(file) or ""
+            # most texts do not have the name: seeing that is many times as fast as looking for the word
+            known = (name in text and re.search(rf"\b{name}\b", text) is not None) or self._has_stars(
+                file, text
+            )
+            self._mentions[file, name] = known
+        return known
+
+    def _has_stars(self, file: str, text: str) -> bool:
+        known = self._mentions.get((file, "*"))
+        if known is None:
+            known = self._mentions[file, "*"] = _STAR.search(text) is not None
+        return known
 
     def _member(self, location: Location, name: str, searched: set[str] | None = None) -> Value | None:
         """What a module's name stands for; None when that cannot be found out.
