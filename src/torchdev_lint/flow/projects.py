@@ -281,7 +281,7 @@ class Project:
     def _may_bring(self, file: str, name: str) -> bool:
         """Whether a file mentions a name, or has stars itself."""
         known = self._mentions.get((file, name))
-        if known is None:
+        if known is None or file == self.path:  # which may be edited between two readings
             text = self.sources.text(file) or ""
             # most texts do not have the name: seeing that is many times as fast as looking for the word
             known = (name in text and re.search(rf"\b{name}\b", text) is not None) or self._has_stars(
@@ -292,7 +292,7 @@ class Project:
 
     def _has_stars(self, file: str, text: str) -> bool:
         known = self._mentions.get((file, "*"))
-        if known is None:
+        if known is None or file == self.path:
             known = self._mentions[file, "*"] = _STAR.search(text) is not None
         return known
 
