@@ -2,7 +2,7 @@
 
 Nothing fails in the function. Its caller has the tensor on an accelerator and gets a companion that is on the CPU, and the first
 operation on both raises. So it is told where the result is made: what is made has the size of a parameter that is a tensor, or is
-filled with what is where that parameter is.
+filled with what is where that parameter is, or another way returns what is there (`disagreeing_returns`).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from torchdev_lint.flow import disagreeing_returns
 from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.attribution import worth_telling
 from torchdev_lint.flow.device_values import same_device
@@ -67,14 +68,15 @@ def check(frame: Frame, function: Function) -> None:
     given = dict(_given(frame, node))
     if not given:
         return
-    returned = [origin for value, _ in frame.returns for origin in _made(frame, value)]
-    if not returned or _works_on_host(node) or frame.analysis.learn(_moved_by_caller, frame, function.name):
+    found = dict(disagreeing_returns.find(frame, node, given))
+    if not _works_on_host(node):
+        for origin in [made for value, _ in frame.returns for made in _made(frame, value)]:
+            beside = _beside(frame, node, origin, given)
+            if beside is not None:
+                found[origin] = beside
+    if not found or frame.analysis.learn(_moved_by_caller, frame, function.name):
         return
-    for origin in returned:
-        beside = _beside(frame, node, origin, given)
-        if beside is None:
-            continue
-        name, device = beside
+    for origin, (name, device) in found.items():
         if not worth_telling(frame, Conflict(Level.POSSIBLE, device, Cpu(origin))):
             continue
         target = None if frame.rebound_before(name, origin) else f"{name}.device"

@@ -4,7 +4,8 @@
 Finds `torch.zeros`, `arange`, `tensor`, `ones`, `rand` and the other factory functions called without `device=` whose result
 then meets, in the same function, a tensor that is on another device, or begins a list that goes on with such tensors and is
 concatenated. Also where a function makes one for a tensor that it is given (of
-its size, or filled with what is computed from it) and returns it: its caller gets two tensors on two devices.
+its size, or filled with what is computed from it, or in the place of what another way returns) and returns it: its caller gets two
+tensors on two devices.
 
 ## Why it fails
 A factory without `device=` makes a CPU tensor (unless a default device was set). The operation that meets both raises

@@ -124,6 +124,74 @@ PAIRS: dict[str, tuple[str, str]] = {
             return torch.zeros(rows.size(0), x.size(1))
         """,
     ),
+    "another way returns what is there": (
+        """
+        def masked(x: torch.Tensor, mask: torch.Tensor):
+            if not mask.any():
+                return torch.zeros((), device=x.device)
+            return (x * mask).mean()
+        """,
+        """
+        def masked(x: torch.Tensor, mask: torch.Tensor):
+            if not mask.any():
+                return torch.tensor(0.0)
+            return (x * mask).mean()
+        """,
+    ),
+    "one of several results": (
+        """
+        def fitted(x: torch.Tensor, known):
+            if known is helper:
+                return x.new_ones(3), None
+            return x * 2, known
+        """,
+        """
+        def fitted(x: torch.Tensor, known):
+            if known is helper:
+                return torch.ones(3), None
+            return x * 2, known
+        """,
+    ),
+    "in the place of what was computed": (
+        """
+        def clipped(x: torch.Tensor):
+            loss = x.mean()
+            if loss.item() > 1:
+                loss = torch.ones_like(loss)
+            return loss
+        """,
+        """
+        def clipped(x: torch.Tensor):
+            loss = x.mean()
+            if loss.item() > 1:
+                loss = torch.tensor([1.0])
+            return loss
+        """,
+    ),
+    "one way brings everything over": (
+        """
+        def clipped(x: torch.Tensor, kept):
+            if not kept:
+                return torch.zeros(3)
+            return x.mean().cpu()
+        """,
+        """
+        def clipped(x: torch.Tensor, kept):
+            if not kept:
+                return torch.zeros(3)
+            return x.mean()
+        """,
+    ),
+    "nothing is computed with indices": (
+        """
+        def order(x: torch.Tensor, random):
+            return torch.randperm(5) if random else x.argsort()
+        """,
+        """
+        def order(x: torch.Tensor, random):
+            return torch.full((5,), 3) if random else x.argsort()
+        """,
+    ),
 }
 
 

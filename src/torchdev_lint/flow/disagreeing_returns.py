@@ -1,0 +1,81 @@
+"""Functions whose ways of returning disagree: one gives what it makes on the CPU, another what is where an argument is.
+
+`return torch.zeros(3)` where there is nothing to compute, or `loss = torch.tensor([1.0])` in the place of what was computed: what
+the caller gets is on the CPU in this case only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from torchdev_lint.flow.device_values import same_device
+from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.lattice import Choice, Cpu, Origin, Symbol, leaves
+from torchdev_lint.flow.operands import dotted
+from torchdev_lint.flow.trees import walk
+from torchdev_lint.flow.values import Either, Items, Tensor, Value
+
+_STAYING = frozenset("randperm arange randint as_tensor from_numpy".split())
+"""What may well stay on the CPU: indices index everywhere, and data is where it comes from."""
+
+
+def find(
+    frame: Frame, node: cst.FunctionDef, given: dict[str, Symbol]
+) -> Iterator[tuple[Origin, tuple[str, Symbol]]]:
+    """What is made on one way, with the parameter that another way returns something beside, and where that is."""
+    ways = [
+        one.items if isinstance(one, Items) else (one,)
+        for value, _ in frame.returns
+        for one in _alternatives(value)
+    ]
+    if len(ways) < 2 or _brings_to_host(node):
+        return
+    for way in ways:
+        for index, part in enumerate(way):
+            origin = _made_here(frame, part)
+            if origin is None:
+                continue
+            others = [other[index] for other in ways if other is not way and len(other) == len(way)]
+            beside = _beside(others, given)
+            if beside is not None:
+                yield origin, beside
+
+
+def _alternatives(value: Value) -> Iterator[Value]:
+    match value:
+        case Either(_, then, otherwise):
+            yield from _alternatives(then)
+            yield from _alternatives(otherwise)
+        case Tensor(device=Choice() as device):
+            yield from (Tensor(leaf) for leaf in leaves(device))
+        case _:
+            yield value
+
+
+def _brings_to_host(node: cst.FunctionDef) -> bool:
+    return any(
+        isinstance(part, cst.Attribute) and part.attr.value in ("cpu", "numpy") for part in walk(node.body)
+    )
+
+
+def _made_here(frame: Frame, value: Value) -> Origin | None:
+    device = value.device if isinstance(value, Tensor) else None
+    origin = device.origin if isinstance(device, Cpu) else None
+    if origin is None or origin.what != "factory" or origin.frame != frame.uid:
+        return None
+    if not isinstance(origin.node, cst.Call) or not origin.node.args:
+        return None
+    if (dotted(origin.node.func) or "").rpartition(".")[2] in _STAYING:
+        return None
+    told = any(one.keyword is not None and one.keyword.value == "device" for one in origin.node.args)
+    return None if told else origin
+
+
+def _beside(others: list[Value], given: dict[str, Symbol]) -> tuple[str, Symbol] | None:
+    for other in others:
+        for name, device in given.items():
+            if isinstance(other, Tensor) and same_device(other.device, device):
+                return name, device
+    return None
