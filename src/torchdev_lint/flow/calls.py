@@ -7,6 +7,7 @@ from collections.abc import Callable
 import libcst as cst
 
 from torchdev_lint.flow import (
+    brought_back,
     builtin_functions,
     command_lines,
     containers,
@@ -296,6 +297,8 @@ def call_attribute(frame: Frame, receiver: Value, name: str, site: CallSite) -> 
     """The result of `receiver.name(...)`."""
     if name in tensor_methods.READING_METHODS:
         host_reads.check_method(frame, receiver, name, site)
+    elif name == "cpu":
+        brought_back.check(frame, site)
     match receiver:
         case Tensor() if name == "register_hook":
             return hooks.run_on_tensor(frame, receiver, site, call_value)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from torchdev_lint.flow import ambient_devices, registration
+from torchdev_lint.flow import ambient_devices, built_for_arguments, registration
 from torchdev_lint.flow.attribution import (
     Report,
     called,
@@ -73,6 +73,7 @@ def check_operands(
         at_fault, beside = reference, other
         found = Conflict(found.level, found.right, found.left)
     if found.level != Level.CERTAIN and _moves_with_module(frame, at_fault):
+        built_for_arguments.publish(frame, node, found, beside)
         return beside.device  # it is where the module is that owns it
     if registration.is_late(frame, found.right):
         return beside.device

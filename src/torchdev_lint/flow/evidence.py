@@ -1,8 +1,8 @@
-"""Which parameters of a function are tensors, and of which of them the function may be handed an accelerator's.
+"""Which parameters of a function are tensors.
 
 A parameter counts as a tensor only on evidence: its annotation, or what the body does with it that only tensors allow,
-before the name is given another value. In places where the CPU is right (datasets, collate functions, transforms,
-plots, conversions, tests) nothing is concluded.
+before the name is given another value. To hand it to another function of the file, or a method of the class, that takes it for one is
+evidence, too.
 """
 
 from __future__ import annotations
@@ -17,26 +17,14 @@ from torchdev_lint.flow.conditions import Key
 from torchdev_lint.flow.docstrings import tensors_told
 from torchdev_lint.flow.frame import BUILTINS, Frame
 from torchdev_lint.flow.trees import all_parameters, walk
-from torchdev_lint.flow.values import Api, Class, Function
+from torchdev_lint.flow.values import Api, Function
 from torchdev_lint.torch_api import factories, functions, modules, operators
 from torchdev_lint.torch_api.tensor_surface import TENSOR_NAMES
-
-_HOST_FUNCTION = re.compile(
-    r"(?i)(?:^|_)(?:collate\w*|transforms?|augment\w*|preprocess\w*|convert\w*|plot\w*|draw\w*|show|visuali[sz]e\w*|imshow|save\w*|"
-    r"export\w*|test|tests|setup|load\w*|tokeni[sz]e\w*|read\w*|write\w*|print\w*|report\w*|dump\w*|to_numpy|worker\w*|viterbi\w*)(?:_|$)"
-)
-"""Functions, by name, that work on the host."""
-
-_HOST_CLASS = re.compile(
-    r"(?:Dataset|DataModule|Collat\w+|Transforms?|Augment\w*|Tokenizer\w*|Plotter|Visuali[sz]er|TestCase|Tests?|Reader|Writer)$"
-)
-_HOST_BASE = re.compile(rf"{_HOST_CLASS.pattern}|^(?:Batch|Random|Distributed|Weighted\w*)?Sampler$|Loader$")
-"""Classes, by their name or that of a base, whose methods work on the host."""
 
 TESTING = frozenset({"pytest", "unittest"})
 """Libraries that only tests import. What a test's helpers are given is in the test: on the device that it names, or on none."""
 
-_ANNOTATION = re.compile(
+TENSOR_ANNOTATION = re.compile(
     r"(?:\b|\.)(?:Tensor|FloatTensor|LongTensor|BoolTensor|IntTensor|DoubleTensor|HalfTensor|ByteTensor|TensorType)\b"
 )
 _OTHER_ANNOTATION = re.compile(
@@ -66,33 +54,6 @@ _MODULES_TOO = frozenset(
 
 _MODULE_METHODS = frozenset(modules.MODULE_EVIDENCE) - {"half", "requires_grad_", "apply"}
 _ARRAY_ONLY = frozenset("append extend items keys values astype tolist_ iloc loc columns setdefault".split())
-
-
-def works_on_host(function: Function) -> bool:
-    """Whether the function belongs to what runs on the CPU whatever device the model is on."""
-    if _HOST_FUNCTION.search(function.name) or function.name in ("__getitem__", "__len__"):
-        return True
-    if any(
-        decorator in ("fixture", "parametrize", "property", "cached_property")
-        for decorator in function.decorators
-    ):
-        return True
-    owner = function.owner
-    if owner is None:
-        return False
-    if function.name == "__call__" and not owner.is_module and not _speaks_of_tensors(function):
-        return True  # transforms, collate functions, metrics
-    if _HOST_CLASS.search(owner.name):
-        return True
-    bases = [base.path.rpartition(".")[2] for base in owner.bases if isinstance(base, Api)]
-    bases += [base.model.name for base in owner.bases if isinstance(base, Class)]
-    return any(_HOST_BASE.search(name) for name in bases)
-
-
-def _speaks_of_tensors(function: Function) -> bool:
-    """Whether a parameter is annotated as a tensor."""
-    text = cst.Module([]).code_for_node(function.node.params)
-    return _ANNOTATION.search(text) is not None
 
 
 def has_tests(module: cst.Module) -> bool:
@@ -199,7 +160,7 @@ def tensor_parameters(frame: Frame, function: Function) -> dict[str, Evidence]:
         if parameter.annotation is not None:
             text = frame.analysis.text(parameter.annotation.annotation)
             optional = optional or "None" in text or "Optional" in text
-            if _ANNOTATION.search(text) and not _OTHER_ANNOTATION.search(text):
+            if TENSOR_ANNOTATION.search(text) and not _OTHER_ANNOTATION.search(text):
                 found[name] = Evidence(optional)
                 continue
             grouped = _TUPLE_OF_TENSORS.search(text)
@@ -254,7 +215,7 @@ def _evidenced(
     attributes: dict[str, set[str]] = {}
     refuted: set[str] = set()
     rebound: set[str] = set()
-    for kind, name in _uses(frame, function, set(candidates)):
+    for kind, name in _uses(function, set(candidates)):
         if kind == "array":
             frame.analysis.notes["may be an array", id(function.node), name] = True
         if name in rebound or name not in candidates:
@@ -273,46 +234,46 @@ def _evidenced(
     return shown - refuted
 
 
-def _uses(frame: Frame, function: Function, names: set[str]) -> Iterator[tuple[str, str]]:
+def _uses(function: Function, names: set[str]) -> Iterator[tuple[str, str]]:
     """(what is said: `strong`, `weak`, `shape`, `device`, `operand`, `no`, `array` or `rebound`; the parameter), in the body's order."""
     for statement in function.node.body.body:
-        yield from _of_statement(frame, statement, names, defaulting=frozenset())
+        yield from _of_statement(function, statement, names, defaulting=frozenset())
 
 
 def _of_statement(
-    frame: Frame, node: cst.CSTNode, names: set[str], *, defaulting: frozenset[str]
+    function: Function, node: cst.CSTNode, names: set[str], *, defaulting: frozenset[str]
 ) -> Iterator[tuple[str, str]]:
     match node:
         case cst.If(test=test, body=body, orelse=orelse):
-            yield from _of_expression(frame, test, names)
+            yield from _of_expression(function, test, names)
             absent = tested_for_none(test)
             for line in body.body:
-                yield from _of_statement(frame, line, names, defaulting=defaulting | absent)
+                yield from _of_statement(function, line, names, defaulting=defaulting | absent)
             if orelse is not None:
-                yield from _of_statement(frame, orelse, names, defaulting=defaulting)
+                yield from _of_statement(function, orelse, names, defaulting=defaulting)
         case cst.Assign(targets=targets, value=value):
-            yield from _of_expression(frame, value, names)
+            yield from _of_expression(function, value, names)
             for target in targets:
                 yield from _rebinding(target.target, names - defaulting)
         case cst.AnnAssign(target=target, value=value):
             if value is not None:
-                yield from _of_expression(frame, value, names)
+                yield from _of_expression(function, value, names)
             yield from _rebinding(target, names - defaulting)
         case cst.For(target=target, iter=iterable):
-            yield from _of_expression(frame, iterable, names)
+            yield from _of_expression(function, iterable, names)
             yield from _rebinding(target, names)
             for line in node.body.body:
-                yield from _of_statement(frame, line, names, defaulting=defaulting)
+                yield from _of_statement(function, line, names, defaulting=defaulting)
         case cst.FunctionDef() | cst.ClassDef() | cst.Lambda():
             return
         case cst.SimpleStatementLine(body=lines) | cst.IndentedBlock(body=lines):
             for line in lines:
-                yield from _of_statement(frame, line, names, defaulting=defaulting)
+                yield from _of_statement(function, line, names, defaulting=defaulting)
         case cst.With() | cst.While() | cst.Try() | cst.Else() | cst.Finally():
             for child in node.children:
-                yield from _of_statement(frame, child, names, defaulting=defaulting)
+                yield from _of_statement(function, child, names, defaulting=defaulting)
         case _:
-            yield from _of_expression(frame, node, names)
+            yield from _of_expression(function, node, names)
 
 
 def tested_for_none(test: cst.BaseExpression) -> frozenset[str]:
@@ -340,7 +301,7 @@ def _rebinding(target: cst.CSTNode, names: set[str]) -> Iterator[tuple[str, str]
             pass
 
 
-def _of_expression(frame: Frame, root: cst.CSTNode, names: set[str]) -> Iterator[tuple[str, str]]:
+def _of_expression(function: Function, root: cst.CSTNode, names: set[str]) -> Iterator[tuple[str, str]]:
     for node in walk(root):
         match node:
             case cst.Attribute(value=cst.Name(value=name), attr=cst.Name(value=attribute)) if name in names:
@@ -358,7 +319,7 @@ def _of_expression(frame: Frame, root: cst.CSTNode, names: set[str]) -> Iterator
             ) if name in names:
                 yield "no", name  # a mapping, or a record
             case cst.Call():
-                yield from _of_call(frame, node, names)
+                yield from _of_call(function, node, names)
             case cst.BinaryOperation(left=left, right=right):
                 for operand in (left, right):
                     if isinstance(operand, cst.Name) and operand.value in names:
@@ -368,16 +329,21 @@ def _of_expression(frame: Frame, root: cst.CSTNode, names: set[str]) -> Iterator
                 pass
 
 
-def _of_call(frame: Frame, node: cst.Call, names: set[str]) -> Iterator[tuple[str, str]]:
+def _of_call(function: Function, node: cst.Call, names: set[str]) -> Iterator[tuple[str, str]]:
+    frame = function.frame
     match node.func:
         case cst.Name(value=name) if name in names:
             yield "no", name
             return
         case cst.Name(value="isinstance"):
             tested = frame.analysis.text(node.args[-1].value)
-            if not _ANNOTATION.search(tested):
+            if not TENSOR_ANNOTATION.search(tested):
                 for name in _given_names(node, names):
                     yield "no", name  # of several kinds: the body says which of them it is where
+            return
+        case cst.Name(value="hasattr"):
+            for name in _given_names(node, names):
+                yield "no", name  # what it is is asked
             return
         case cst.Name(value=name) if name in BUILTINS:
             return
@@ -391,6 +357,7 @@ def _of_call(frame: Frame, node: cst.Call, names: set[str]) -> Iterator[tuple[st
             pass
     path = resolved_path(frame, node.func)
     if path is None:
+        yield from (("strong", name) for name in _given_as_tensors(function, node, names))
         for name in _given_names(node, names):
             yield "weak", name
         return
@@ -424,6 +391,54 @@ def _of_call(frame: Frame, node: cst.Call, names: set[str]) -> Iterator[tuple[st
             if argument.keyword is None and takes_tensors(path, index):
                 for given in _names_in(argument, names):
                     yield "strong", given
+
+
+def _given_as_tensors(function: Function, node: cst.Call, names: set[str]) -> Iterator[str]:
+    """The names that a function of the same file, or a method of the same class, is given for what it evidently takes to be tensors."""
+    if not any(True for _ in _given_names(node, names)):
+        return
+    helper = _helper(function, node.func)
+    if helper is None or not isinstance(helper.node, cst.FunctionDef):
+        return
+    wanted = _tensors_of(function.frame, helper)
+    bound = helper.owner is not None and "staticmethod" not in helper.decorators
+    parameters = all_parameters(helper.node.params)[bound:]
+    for parameter, argument in zip(parameters, node.args, strict=False):
+        if argument.star:
+            return
+        name = parameter.name.value if argument.keyword is None else argument.keyword.value
+        if name in wanted and isinstance(argument.value, cst.Name) and argument.value.value in names:
+            yield argument.value.value
+
+
+def _helper(function: Function, called: cst.BaseExpression) -> Function | None:
+    frame, owner = function.frame, function.owner
+    match called:
+        case cst.Name(value=name):
+            helper = frame.lookup(name)
+            known = (
+                isinstance(helper, Function) and helper.owner is None and helper.frame.source is frame.source
+            )
+            return helper if known and isinstance(helper, Function) else None
+        case cst.Attribute(value=cst.Name(value="self"), attr=cst.Name(value=name)) if owner is not None:
+            node = owner.methods.get(name)
+            return None if node is None else owner.function(node, name, None)
+        case _:
+            return None
+
+
+def _tensors_of(frame: Frame, helper: Function) -> frozenset[str]:
+    """The parameters of a function that are tensors for certain, of those that have to be given."""
+    key = ("tensors of", id(helper.node))
+    known: frozenset[str] | None = frame.analysis.notes.get(key)
+    if known is None:
+        frame.analysis.notes[key] = frozenset()  # functions that call each other
+        found = tensor_parameters(helper.frame, helper)
+        known = frozenset(
+            name for name, shown in found.items() if not (shown.optional or shown.count or shown.many)
+        )
+        frame.analysis.notes[key] = known
+    return known
 
 
 _OF_LISTS = frozenset(

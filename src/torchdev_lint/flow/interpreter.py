@@ -14,6 +14,7 @@ from torchdev_lint.flow import (  # registers the handlers, too
     expressions,
     forwarding,
     loaded_models,
+    module_parameters,
     own_state,
     returned_factories,
     statements,
@@ -31,7 +32,6 @@ from torchdev_lint.flow.evidence import (
     has_tests,
     sequence_parameters,
     tensor_parameters,
-    works_on_host,
 )
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.functions import (
@@ -41,6 +41,7 @@ from torchdev_lint.flow.functions import (
     parameter_key,
     run_body,
 )
+from torchdev_lint.flow.host_functions import works_on_host
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.imports import NoImports
 from torchdev_lint.flow.lattice import CPU, UNKNOWN_DEVICE, Cpu, Symbol
@@ -187,6 +188,9 @@ def read_alone(analysis: Analysis, function: Function) -> None:
         given = _tensors_given(analysis, function)
         returned_factories.note_given(child, given)
         child.env.names |= given
+        module_parameters.note_given(child, function)
+        if function.owner is not None:
+            module_parameters.note_held(child, function.owner)
     child.env.names |= {name: DeviceValue(CPU) for name in fixtures_on_host(definition, function)}
     hand_over_batches(child, function)
     # what must hold for the module to be read to its end holds whenever one of its functions runs

@@ -289,7 +289,9 @@ def _is_left_behind(device: Device, other: Device) -> bool:
     `w = torch.ones_like(x)` in one branch says where `w` belongs if `w * x` follows; `w = torch.ones(n)` in the other branch is not
     there. What decides between them must have nothing to do with devices, and nothing must have been moved.
     """
-    if not isinstance(device, Choice) or not isinstance(other, (Symbol, Accelerator)):
+    if not isinstance(device, Choice) or not all(
+        isinstance(leaf, (Symbol, Accelerator)) for leaf in leaves(other)
+    ):
         return False
     follows = False
     for leaf in leaves(device):

@@ -7,7 +7,8 @@ import re
 import libcst as cst
 
 from torchdev_lint.flow import registration
-from torchdev_lint.flow.attribution import argument_of, report_at, worth_telling
+from torchdev_lint.flow.attribution import report_at, worth_telling
+from torchdev_lint.flow.built_for_arguments import is_built_for
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.cures import Callee
 from torchdev_lint.flow.evidence import TESTING, in_a_test
@@ -22,7 +23,6 @@ from torchdev_lint.flow.lattice import (
     Device,
     Leaf,
     Level,
-    Symbol,
     UnknownDevice,
     conflict,
     describe,
@@ -180,7 +180,7 @@ def _input_elsewhere(frame: Frame, site: CallSite, callee: Callee, operand: Oper
             return
         registration.publish_module(frame, site.node, kept, found, describe(found.right))
         return
-    if found.level == Level.CERTAIN or _is_built_for_argument(frame, found):
+    if found.level == Level.CERTAIN or is_built_for(frame, found):
         report = report_at(frame, operand, found)
         module = Operand(operand.value, callee.device, site.node)
         if report is not None and not publish_unregistered(frame, site.node, found, module):
@@ -191,23 +191,6 @@ def _input_elsewhere(frame: Frame, site: CallSite, callee: Callee, operand: Oper
         module = Operand(callee.thing or operand.value, callee.device, site.node)
         if report is not None and not publish_unregistered(frame, site.node, found, module):
             publish_mixed(frame, site.node, callee.text, report, found, module, module=callee)
-
-
-def _is_built_for_argument(frame: Frame, found: Conflict) -> bool:
-    """Whether the function builds the module itself, on the CPU, and runs it on what it was given (a resampler, a filter), or on what
-    the module whose method it is has computed (a loss with weights)."""
-    origin = None if not isinstance(found.left, Cpu) or found.left.origin is None else found.left.origin
-    return (
-        origin is not None
-        and origin.what == "made"
-        and origin.frame == frame.uid
-        and not frame.building()
-        and (bool(argument_of(frame, found.right)) or _is_of_self(found.right))
-    )
-
-
-def _is_of_self(leaf: Leaf) -> bool:
-    return isinstance(leaf, Symbol) and leaf.key[0] == "device" and leaf.key[1][:1] == ("self",)
 
 
 LENGTHS = re.compile(r"(?i)(?:^|_)(?:len|lens|lengths?|seq_?lens?|sizes?|num|n)(?:$|_)|lengths?$")

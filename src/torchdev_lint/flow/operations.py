@@ -20,12 +20,18 @@ from torchdev_lint.flow.lattice import (
     leaves,
 )
 from torchdev_lint.flow.operands import Given, Operand
-from torchdev_lint.flow.tensor_values import counts_as_operand, scalar_ness, tensor_device
+from torchdev_lint.flow.tensor_values import (
+    counts_as_operand,
+    scalar_ness,
+    taken_for_tensor,
+    tensor_device,
+)
 from torchdev_lint.flow.values import (
     UNKNOWN,
     Either,
     Literal,
     Many,
+    Object,
     Tensor,
     Value,
 )
@@ -38,12 +44,24 @@ def binary_operation(
     """The result of `left op right`, and the check that both are on one device."""
     if not isinstance(left, (Tensor, Either)) and not isinstance(right, (Tensor, Either)):
         return UNKNOWN
+    if isinstance(node, cst.BinaryOperation):
+        left, right = computed_beside(frame, left, right), computed_beside(frame, right, left)
     left_node = node.left
     right_node = node.right if isinstance(node, cst.BinaryOperation) else node.comparisons[0].comparator
     given = [Given(left, left_node), Given(right, right_node)]
     # `@` takes no 0-dim operand
     product = isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.MatrixMultiply)
     return combine(frame, node, "operator", given, [SHARED if product else SCALAR] * 2)
+
+
+def computed_beside(frame: Frame, value: Value, other: Value) -> Value:
+    """What a call that cannot be read has computed of a tensor, beside a tensor that was made on the CPU: a tensor, too."""
+    if not (isinstance(value, Object) and value.key[0] == "call" and isinstance(other, Tensor)):
+        return value
+    origin = other.device.origin if isinstance(other.device, Cpu) else None
+    if origin is None or origin.root().what != "factory":
+        return value
+    return taken_for_tensor(frame, value)
 
 
 def combine(

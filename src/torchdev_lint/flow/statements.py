@@ -109,6 +109,7 @@ def visit_AugAssign(frame: Frame, node: cst.AugAssign) -> None:
     if isinstance(left, Entries) and isinstance(node.operator, cst.BitOrAssign):
         change(frame, left, containers.merged(left, right), node.target)
         return
+    right = operations.computed_beside(frame, right, left)
     # the target cannot be moved on the spot: it counts as something inside a container
     given = [
         operands.Given(left, node.target, inside=True, changed=True),

@@ -1,0 +1,52 @@
+"""Functions in places where the CPU is right: datasets, collate functions, transforms, plots, conversions, tests.
+
+Nothing is concluded there from what they are given.
+"""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from torchdev_lint.flow.evidence import TENSOR_ANNOTATION
+from torchdev_lint.flow.values import Api, Class, Function
+
+_HOST_FUNCTION = re.compile(
+    r"(?i)(?:^|_)(?:collate\w*|transforms?|augment\w*|preprocess\w*|convert\w*|plot\w*|draw\w*|show|visuali[sz]e\w*|imshow|save\w*|"
+    r"export\w*|test|tests|setup|load\w*|tokeni[sz]e\w*|read\w*|write\w*|print\w*|report\w*|dump\w*|to_numpy|worker\w*|viterbi\w*)(?:_|$)"
+)
+"""Functions, by name, that work on the host."""
+
+_HOST_CLASS = re.compile(
+    r"(?:Dataset|DataModule|Collat\w+|Transforms?|Augment\w*|Tokenizer\w*|Plotter|Visuali[sz]er|TestCase|Tests?|Reader|Writer)$"
+)
+_HOST_BASE = re.compile(rf"{_HOST_CLASS.pattern}|^(?:Batch|Random|Distributed|Weighted\w*)?Sampler$|Loader$")
+"""Classes, by their name or that of a base, whose methods work on the host."""
+
+
+def works_on_host(function: Function) -> bool:
+    """Whether the function belongs to what runs on the CPU whatever device the model is on."""
+    if _HOST_FUNCTION.search(function.name) or function.name in ("__getitem__", "__len__"):
+        return True
+    if any(
+        decorator in ("fixture", "parametrize", "property", "cached_property")
+        for decorator in function.decorators
+    ):
+        return True
+    owner = function.owner
+    if owner is None:
+        return False
+    if function.name == "__call__" and not owner.is_module and not _speaks_of_tensors(function):
+        return True  # transforms, collate functions, metrics
+    if _HOST_CLASS.search(owner.name):
+        return True
+    bases = [base.path.rpartition(".")[2] for base in owner.bases if isinstance(base, Api)]
+    bases += [base.model.name for base in owner.bases if isinstance(base, Class)]
+    return any(_HOST_BASE.search(name) for name in bases)
+
+
+def _speaks_of_tensors(function: Function) -> bool:
+    """Whether a parameter is annotated as a tensor, or as a model to be run."""
+    text = cst.Module([]).code_for_node(function.node.params)
+    return TENSOR_ANNOTATION.search(text) is not None or "nn.Module" in text
