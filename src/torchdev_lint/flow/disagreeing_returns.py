@@ -10,9 +10,10 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from torchdev_lint.flow.conditions import atoms
 from torchdev_lint.flow.device_values import same_device
 from torchdev_lint.flow.frame import Frame
-from torchdev_lint.flow.lattice import Choice, Cpu, Origin, Symbol, leaves
+from torchdev_lint.flow.lattice import Choice, Cpu, Origin, Symbol, device_atoms, leaves, may_tell_where
 from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import Either, Items, Tensor, Value
@@ -25,14 +26,19 @@ def find(
     frame: Frame, node: cst.FunctionDef, given: dict[str, Symbol]
 ) -> Iterator[tuple[Origin, tuple[str, Symbol]]]:
     """What is made on one way, with the parameter that another way returns something beside, and where that is."""
-    ways = [
-        one.items if isinstance(one, Items) else (one,)
-        for value, _ in frame.returns
-        for one in _alternatives(value)
-    ]
+    common = set.intersection(*(set(env.path) for _, env in frame.returns)) if frame.returns else set()
+    ways: list[tuple[Value, ...]] = []
+    telling: list[bool] = []
+    for value, env in frame.returns:
+        asked = any(may_tell_where(atom) for fact in env.path if fact not in common for atom in atoms(fact))
+        for one in _alternatives(value):
+            ways.append(one.items if isinstance(one, Items) else (one,))
+            telling.append(asked)
     if len(ways) < 2 or _brings_to_host(node):
         return
-    for way in ways:
+    for way, asked in zip(ways, telling, strict=True):
+        if asked:
+            continue  # where things are, or a degenerate case that may never be met
         for index, part in enumerate(way):
             origin = _made_here(frame, part)
             if origin is None:
@@ -48,7 +54,7 @@ def _alternatives(value: Value) -> Iterator[Value]:
         case Either(_, then, otherwise):
             yield from _alternatives(then)
             yield from _alternatives(otherwise)
-        case Tensor(device=Choice() as device):
+        case Tensor(device=Choice() as device) if not any(map(may_tell_where, device_atoms(device))):
             yield from (Tensor(leaf) for leaf in leaves(device))
         case _:
             yield value

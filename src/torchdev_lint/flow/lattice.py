@@ -303,14 +303,15 @@ def _is_left_behind(device: Device, other: Device) -> bool:
             follows = True
         else:
             return False
-    return follows and not any(map(_may_tell_where, device_atoms(device)))
+    return follows and not any(map(may_tell_where, device_atoms(device)))
 
 
 _TOLD_BY_TEXT = frozenset({"truth", "equal", "given", "none", "isinstance", "node", "item"})
 """Conditions whose text says whether they may have to do with devices."""
 
 
-def _may_tell_where(atom: Atom) -> bool:
+def may_tell_where(atom: Atom) -> bool:
+    """Whether a condition may go together with where things are, or singles out a degenerate case."""
     if atom.kind == "absent":
         return False
     if atom.kind != "opaque" or atom.key[0] not in _TOLD_BY_TEXT:
