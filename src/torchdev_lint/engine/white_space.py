@@ -13,17 +13,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, lru_cache
 
+from torchdev_lint.engine.workers import OWN
+
 _MOST = 4096
 """Different white spaces that are shared; most files have a few dozen."""
 _NAME = "SimpleWhitespace"
-
-_wanted: list[bool] = []
-"""Whether this process wants it."""
-
-
-def share_white_space() -> None:
-    """From now on, in this process."""
-    _wanted[:] = [True]
 
 
 @cache
@@ -33,8 +27,8 @@ def _maker(kind: type[object]) -> Callable[..., object]:
 
 @contextmanager
 def shared() -> Iterator[None]:
-    """In here LibCST's parser shares white space, where that was said."""
-    if not _wanted or threading.active_count() > 1:
+    """In here LibCST's parser shares white space, in a process of our own."""
+    if not OWN or threading.active_count() > 1:
         yield
         return
     import libcst

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import libcst as cst
 import pytest
 
-from torchdev_lint.engine import white_space, workers
+from torchdev_lint.engine import workers
 from torchdev_lint.engine.parsing import ParseError, parse_module
 
 TEXT = "x  = f(1,  2)\n\n\ndef f(a,  b): pass  # of f\n"
@@ -18,10 +18,11 @@ TEXT = "x  = f(1,  2)\n\n\ndef f(a,  b): pass  # of f\n"
 
 @pytest.fixture
 def wanted() -> Iterator[None]:
-    before = white_space._wanted[:]
-    white_space.share_white_space()
+    before, thresholds = workers.OWN[:], gc.get_threshold()
+    workers.own_process()
     yield
-    white_space._wanted[:] = before
+    workers.OWN[:] = before
+    gc.set_threshold(*thresholds)
 
 
 def spaces(module: cst.Module) -> set[int]:
