@@ -31,6 +31,7 @@ from torchdev_lint.flow import (
     records,
     reveals,
     tensors,
+    torch_bases,
     torch_functions,
     workers,
 )
@@ -320,7 +321,7 @@ def call_attribute(frame: Frame, receiver: Value, name: str, site: CallSite) -> 
                 return call_attribute(frame, instance, "forward", site)
             if isinstance(instance, Object) and name not in ("__init__", "forward"):
                 return call_base_method(frame, instance, name, site)
-            return UNKNOWN
+            return _call_torch_base(frame, instance, name, site) if isinstance(instance, Object) else UNKNOWN
         case Many() if name in ("send", "asend") and is_waiting(frame, receiver):
             return send(frame, receiver, site)
         case Items() | Many() | Entries() | Literal():
@@ -357,6 +358,19 @@ def call_attribute(frame: Frame, receiver: Value, name: str, site: CallSite) -> 
             if name in module_api.IN_PLACE_MOVES:
                 return modules.transfer(frame, frame.result_of(site.node), name, site)
             return not_followed(frame, site)
+
+
+def _call_torch_base(frame: Frame, thing: Object, name: str, site: CallSite) -> Value:
+    """`super().__init__(...)` and `super().forward(x)` of a class that derives from a layer of PyTorch's."""
+    model = frame.state(thing).model
+    path = None if model is None else torch_bases.base_of(model)
+    if path is None:
+        return UNKNOWN
+    if name == "__init__":
+        torch_bases.build(frame, thing, path, site)
+        return UNKNOWN
+    made = torch_bases.made_by_base(frame, thing)
+    return UNKNOWN if made is None else call_object(frame, made, site)
 
 
 def _apply_function(frame: Frame, model: ClassModel, site: CallSite) -> Value:

@@ -15,6 +15,7 @@ from torchdev_lint.flow import (
     optimizers,
     own_state,
     placements,
+    torch_bases,
 )
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.environment import Environment
@@ -382,7 +383,13 @@ def instantiate(frame: Frame, model: ClassModel, site: CallSite) -> Value:
             return thing
     state = frame.state(thing)
     if kind == "module" and not state.moved:
-        unseen = model.has_unseen_base() or model.moves_itself()
+        base = torch_bases.base_of(model)
+        if base is not None and initializer is None:
+            torch_bases.build(frame, thing, base, site)
+            state = frame.state(thing)
+        unseen = model.moves_itself() or (
+            model.has_unseen_base() and torch_bases.made_by_base(frame, thing) is None
+        )
         device = UNKNOWN_DEVICE if unseen else parameters_device(frame, state)
         made = device_values.built_on(frame, device, site.node)
         placements.note_built(frame, site.node)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from torchdev_lint.flow import choices, mixed_lists
+from torchdev_lint.flow import choices, literals, mixed_lists
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.conditions import Atom
 from torchdev_lint.flow.frame import Frame
@@ -69,7 +69,11 @@ def call_container_method(frame: Frame, receiver: Value, name: str, site: CallSi
         case Entries():
             return _dict_method(frame, receiver, name, site)
         case Literal(value=str(text)):
-            return _string_method(text, name, site)
+            made = _string_method(text, name, site)
+            if name == "format" and made == UNKNOWN and not site.has_star():
+                parts = [argument.node.value for argument in site.arguments]
+                return literals.formatted_device(frame, site.node, text, parts)
+            return made
         case _:
             return UNKNOWN
 

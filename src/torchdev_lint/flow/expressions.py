@@ -130,7 +130,8 @@ def visit_FormattedString(frame: Frame, node: cst.FormattedString) -> Value:
             else:
                 known = False
     if not known:
-        return literals.formatted_device(frame, node, text)
+        parts = [part.expression for part in node.parts if isinstance(part, cst.FormattedStringExpression)]
+        return literals.formatted_device(frame, node, text, parts)
     if literal:
         literals.see_string(frame, node, text)
     return Literal(text, node)
@@ -307,6 +308,9 @@ def visit_BinaryOperation(frame: Frame, node: cst.BinaryOperation) -> Value:
         if literals.is_literal(node.left) and literals.is_literal(node.right):
             literals.see_string(frame, node, str(folded.value))
         return folded
+    composed = literals.composed_device(frame, node, left)
+    if composed is not None:
+        return composed
     own = special_methods.binary_operation(frame, node, left, right)
     if own is not None:
         return own

@@ -47,6 +47,8 @@ class Origin:
     inner: Origin | None = None
     step: int = 0
     """When it happened: the number of statements executed before."""
+    name: str = ""
+    """The attribute of an `attribute` origin: an assignment may give several."""
 
     def root(self) -> Origin:
         """The origin before any argument passing."""
@@ -167,7 +169,7 @@ def with_origin(device: Device, origin: Origin | None, *, wrap: bool = False) ->
             with_origin(device.otherwise, origin, wrap=wrap),
         )
     if wrap and origin is not None:
-        origin = Origin(origin.node, origin.what, origin.frame, device.origin, origin.step)
+        origin = Origin(origin.node, origin.what, origin.frame, device.origin, origin.step, origin.name)
     if isinstance(device, Symbol):
         return Symbol(device.key, device.text, device.assumed, origin)
     if isinstance(device, Accelerator):

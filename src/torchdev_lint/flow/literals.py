@@ -312,20 +312,41 @@ def _device_of_a_parameter(frame: Frame) -> str | None:
 _DEVICE_WORD = re.compile(r"(?i)(?:^|[._])(?:dev|device)(?:$|_)|device$")
 
 
-def formatted_device(frame: Frame, node: cst.FormattedString, known: str) -> Value:
-    """`f"cuda:{rank}"`: an accelerator whose index is whatever the names hold."""
-    if known.partition(":")[0] not in api.ACCELERATOR_TYPES:
+def formatted_device(
+    frame: Frame, node: cst.BaseExpression, known: str, parts: Sequence[cst.BaseExpression]
+) -> Value:
+    """`f"cuda:{rank}"`, `"cuda:%d" % rank`: an accelerator whose index is whatever the names in `parts` hold."""
+    kind, colon, _ = known.partition(":")
+    if kind not in api.ACCELERATOR_TYPES or not (colon or isinstance(node, cst.FormattedString)):
         return UNKNOWN
-    keys = []
-    for part in node.parts:
-        if isinstance(part, cst.FormattedStringExpression):
-            with frame.quietly():
-                value = frame.evaluate(part.expression)
-            if value == Object(lost_index.GLOBAL_RANK):
-                lost_index.check_rank(frame, part.expression)
-            keys.append(value.key if isinstance(value, Object) else (id(part), frame.uid, frame.salt))
-    text = frame.analysis.text(node)
-    return DeviceValue(Symbol(("format", known, *keys), text), is_object=False)
+    keys: list[object] = []
+    for part in parts:
+        match part:
+            case cst.Call(func=cst.Name(value="str" | "int"), args=[cst.Arg(value=inner)]):
+                part = inner
+            case _:
+                pass
+        with frame.quietly():
+            value = frame.evaluate(part)
+        if value == Object(lost_index.GLOBAL_RANK):
+            lost_index.check_rank(frame, part)
+        keys.append(value.key if isinstance(value, Object) else (id(part), frame.uid, frame.salt))
+    return DeviceValue(Symbol(("format", f"{kind}:", *keys), frame.analysis.text(node)), is_object=False)
+
+
+def composed_device(frame: Frame, node: cst.BinaryOperation, left: Value) -> Value | None:
+    """`"cuda:" + str(gpu)` and `"cuda:%d" % gpu`; None for anything else."""
+    if not (isinstance(left, Literal) and isinstance(left.value, str)):
+        return None
+    match node.operator, node.right:
+        case cst.Modulo(), cst.Tuple(elements=elements):
+            parts = [element.value for element in elements]
+        case ((cst.Modulo() | cst.Add()), right):
+            parts = [right]
+        case _:
+            return None
+    found = formatted_device(frame, node, left.value, parts)
+    return None if found == UNKNOWN else found
 
 
 def membership(frame: Frame, node: cst.CSTNode, left: Value, right: Value, *, negated: bool) -> Formula:

@@ -45,8 +45,11 @@ _LAUNCHED_ON_ONE_MACHINE = re.compile(
 
 def note_question(frame: Frame, node: cst.Attribute, receiver: Value, answer: Value) -> None:
     """`x.is_cuda` or `device.type` is read: remember how the program names the device asked for."""
+    if frame.caller is not None:
+        _see_current(frame, node, receiver)
+        return
     text = dotted(node.value) if not isinstance(node.value, cst.Call) else _parameters_text(frame, node.value)
-    if text is None or frame.caller is not None:
+    if text is None or frame.analysis.notes.get(("on-current", id(node)), False):
         return
     match node.attr.value, answer:
         case "is_cuda", Truth(formula=Atom(kind="device-type", key=(key, "cuda"))):
@@ -56,6 +59,23 @@ def note_question(frame: Frame, node: cst.Attribute, receiver: Value, answer: Va
             frame.analysis.asked[key] = (text, frame.uid, frame.analysis.budget)
         case _:
             pass
+
+
+def _see_current(frame: Frame, node: cst.Attribute, receiver: Value) -> None:
+    """The program's own code asks this of what it put on the current GPU: whether it only ever does.
+
+    Nothing is lost then: `cuda` without an index is where all the program's tensors are.
+    """
+    if not frame.analysis.at_top or node.attr.value not in ("is_cuda", "type"):
+        return
+    device = receiver.device if isinstance(receiver, (Tensor, DeviceValue)) else None
+    found = [] if device is None else list(leaves(device))
+    current = any(isinstance(leaf, Accelerator) for leaf in found) and all(
+        isinstance(leaf, Cpu) or (isinstance(leaf, Accelerator) and leaf.index is None) for leaf in found
+    )
+    for asker in (node, None if frame.function is None else frame.function.node):
+        key = ("on-current", id(asker))
+        frame.analysis.notes[key] = current and frame.analysis.notes.get(key, True)
 
 
 def _parameters_text(frame: Frame, node: cst.Call) -> str | None:
@@ -91,6 +111,11 @@ def _meant(frame: Frame) -> str | None:
 def _asked_by_caller(frame: Frame, formula: Formula) -> str | None:
     """The same in a function that was called on such a path: one of its own tensors is on that device."""
     if not (isinstance(formula, Atom) and formula.kind == "device-type" and formula.key[1] == "cuda"):
+        return None
+    askers = [
+        one.function.node for one in (frame, frame.caller) if one is not None and one.function is not None
+    ]
+    if any(frame.analysis.notes.get(("on-current", id(asker)), False) for asker in askers):
         return None
     for name, value in frame.env.names.items():
         match value:

@@ -13,6 +13,7 @@ from torchdev_lint.flow import (
     optimizers,
     placements,
     tensor_values,
+    torch_factories,
     transfers,
 )
 from torchdev_lint.flow.callsites import Argument, CallSite, name_given
@@ -121,9 +122,10 @@ def _container(frame: Frame, path: str, site: CallSite) -> State:
     names = [f"[{index}]" for index in range(len(parts))]
     unseen = site.has_unknown_star()
     starred = [a.value.element for a in site.arguments if a.star == "*" and isinstance(a.value, Many)]
-    if unseen and len(starred) == 1 and len(site.arguments) == len(parts) + 1:
-        # `nn.Sequential(first, *layers)`
-        unseen, parts, names = False, [*parts, *starred], [*names, ANY]
+    if unseen and len(starred) == 1 and all(a.keyword is None and a.star != "**" for a in site.arguments):
+        # `nn.Sequential(first, *layers, last)`
+        after = [a.value for a in site.arguments[len(parts) + 1 :]]
+        unseen, parts, names = False, [*parts, join_all([*starred, *after])], [*names, ANY]
     elif len(parts) == 1:
         match parts[0]:
             case Items(items):
@@ -266,6 +268,8 @@ def call_module_method(frame: Frame, thing: Object, name: str, site: CallSite) -
             return Many(UNKNOWN)
         case "items" | "values" | "keys" if state.api in api.CONTAINERS and state.api.endswith("Dict"):
             return module_containers.items(frame, thing, name)
+        case "generate_square_subsequent_mask" if state.api == "torch.nn.Transformer":
+            return torch_factories.factory(frame, f"{state.api}.{name}", site)
         case "apply" | "_apply":
             given = site.get(0, "fn")
             if given is None or not isinstance(given.value, Function) or not only_computes(given.value.node):

@@ -17,6 +17,7 @@ from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Anywhere, Device, Level, 
 from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.truths import device_is, opaque
 from torchdev_lint.flow.values import (
+    BASE,
     UNKNOWN,
     AnyOf,
     Api,
@@ -167,6 +168,8 @@ def _object_attribute(frame: Frame, thing: Object, name: str) -> Value:
     match name:
         case "weight" | "bias" if state.kind == "module" and state.api.startswith("torch.nn."):
             return Tensor(state.device, parameter=True)
+        case "weight" | "bias" if isinstance(base := state.attributes.get(BASE), Object):
+            return _object_attribute(frame, base, name)
         case "forward" | "__call__" if state.kind == "module" and state.model is None and state.api:
             return Method(thing, name)
         case "device":
@@ -482,6 +485,8 @@ def escape(frame: Frame, value: Value, depth: int = 3) -> None:
     if depth == 0:
         return
     match value:
+        case Object() if frame.state(value).api.startswith("torch.optim."):
+            pass  # it holds parameters and steps: nobody moves a model by its optimizer
         case Object():
             if frame.state(value).kind in ("instance", "loader"):
                 for held in list(frame.state(value).attributes.values()):

@@ -173,6 +173,8 @@ def part_of(value: Value, index: int, count: int | None) -> Value:
             )
         case Object(key=key, text=text):
             return Object(("item", key, repr(index)), f"{text}[{index}]" if text else "")
+        case Tensor(dims=dims) if dims:
+            return element_of(value)  # rows, or numbers
         case Tensor(device=device, guess=guess):
             # unpacking a module's output or a batch: a tuple of tensors
             return Tensor(device, guess=guess)

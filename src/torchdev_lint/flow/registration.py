@@ -91,7 +91,7 @@ def noted(frame: Frame, holder: Value, name: str, value: Value) -> Value:
         target = target_expression(frame, frame.state(holder).device)
         site = AttributeSite(frame.assigning, name, frame.uid, late=True, target=target)
         frame.analysis.attribute_sites[("late", (id(frame.assigning),)), name] = site
-    return _mark(frame, value, Origin(site.node, ATTRIBUTE, frame.uid), inside=False)
+    return _mark(frame, value, Origin(site.node, ATTRIBUTE, frame.uid, name=name), inside=False)
 
 
 def _is_placeholder(frame: Frame, name: str, value: Tensor) -> bool:
@@ -221,7 +221,11 @@ def attribute_site(frame: Frame, leaf: Leaf) -> AttributeSite | None:
     origin = leaf.origin if isinstance(leaf, Cpu) else None
     while origin is not None:
         if origin.what == ATTRIBUTE:
-            sites = [site for site in frame.analysis.attribute_sites.values() if site.node is origin.node]
+            sites = [
+                site
+                for site in frame.analysis.attribute_sites.values()
+                if site.node is origin.node and origin.name in ("", site.name)
+            ]
             # an assignment that is run when the module has been moved is cured as one, wherever else it is run
             return next((site for site in sites if site.late), sites[0] if sites else None)
         origin = origin.inner
@@ -248,13 +252,13 @@ def publish_tensor(
     target: str | None,
 ) -> None:
     """A tensor that is an unregistered attribute met one that is elsewhere."""
-    value = assigned_value(site.node)
+    value = assigned_value(site.node, site.name)
     origin = found.right.origin
     kept = (_HOLDS_TENSORS, id(site.node)) in frame.analysis.notes or (
         origin is not None and isinstance(value, (cst.List, cst.Tuple, cst.Dict, cst.ListComp, cst.DictComp))
     )
     frame.analysis.publish(
-        ("attribute", id(site.node)),
+        ("attribute", id(site.node), site.name),
         UnregisteredTensor(
             node=site.node,
             attribute=site.name,
@@ -365,9 +369,17 @@ def is_late(frame: Frame, leaf: Leaf) -> bool:
     )
 
 
-def assigned_value(node: cst.CSTNode) -> cst.BaseExpression | None:
-    """The expression of an assignment with one target, or of an argument."""
+def assigned_value(node: cst.CSTNode, name: str = "") -> cst.BaseExpression | None:
+    """The expression of an assignment with one target, or of an argument; of `self.a, self.b = a, b` what `name` is given."""
     match node:
+        case cst.Assign(
+            targets=[cst.AssignTarget(target=cst.Tuple(elements=targets))],
+            value=cst.Tuple(elements=values),
+        ) if len(targets) == len(values):
+            for target, value in zip(targets, values, strict=True):
+                if isinstance(target.value, cst.Attribute) and target.value.attr.value == name:
+                    return None if isinstance(value, cst.StarredElement) else value.value
+            return None
         case cst.Arg(value=value) if not _is_display(value):
             return value
         case cst.Assign(targets=[cst.AssignTarget(target=cst.Attribute() | cst.Subscript())], value=value):

@@ -30,7 +30,7 @@ from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.conditions import Atom
 from torchdev_lint.flow.evidence import TESTING
 from torchdev_lint.flow.frame import Frame
-from torchdev_lint.flow.functions import following
+from torchdev_lint.flow.functions import following, not_followed
 from torchdev_lint.flow.identities import forget_moved
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import (
@@ -52,6 +52,7 @@ from torchdev_lint.flow.values import (
     Items,
     Literal,
     Many,
+    Object,
     Partial,
     Tensor,
     Truth,
@@ -238,10 +239,37 @@ def _torch(frame: Frame, path: str, site: CallSite) -> Value | None:
         from torchdev_lint.flow.calls import call_value
 
         return copies.call_with_parameters(frame, site, call_value)
+    if path in _CHECKPOINTS and site.positional():
+        return _checkpoint(frame, path, site)
     if path == "torch.onnx.export":
         model_calls.check_handed_together(frame, site, site.callee)
         return UNKNOWN
     return _operation(frame, path, site)
+
+
+_CHECKPOINTS = frozenset(
+    {"torch.utils.checkpoint.checkpoint", "torch.utils.checkpoint.checkpoint_sequential"}
+)
+_OF_CHECKPOINTS = frozenset("use_reentrant preserve_rng_state context_fn determinism_check debug".split())
+
+
+def _checkpoint(frame: Frame, path: str, site: CallSite) -> Value:
+    """`checkpoint(function, *args)` and `checkpoint_sequential(functions, segments, input)`: the function is called.
+
+    Source: torch/utils/checkpoint.py; the second call, in `backward`, is like the first.
+    """
+    from torchdev_lint.flow.calls import call_value
+
+    if site.has_star():
+        return not_followed(frame, site)
+    function = site.positional()[0]
+    kept = [one for one in site.arguments if one is not function and one.keyword not in _OF_CHECKPOINTS]
+    if path.endswith("_sequential"):
+        given = site.get(2, "input")
+        if not isinstance(function.value, Object) or given is None:
+            return not_followed(frame, site)
+        kept = [Argument(given.value, given.node)]
+    return call_value(frame, function.value, replace(site, arguments=tuple(kept), receiver=None))
 
 
 def _operation(frame: Frame, path: str, site: CallSite) -> Value | None:

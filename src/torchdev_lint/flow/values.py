@@ -475,6 +475,10 @@ def join_all(values: list[Value]) -> Value:
     return result
 
 
+BASE = "<base>"
+"""The attribute of a module that holds what the `__init__` of a base class from PyTorch has made (`torch_bases`)."""
+
+
 def element_of(value: Value) -> Value:
     """What iterating over a container gives; unknown for anything else."""
     match value:

@@ -13,7 +13,8 @@ FACTORIES = frozenset(
             "hamming_window hann_window kaiser_window linspace logspace normal ones rand randint randn randperm range "
             "scalar_tensor sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor "
             "sparse_csr_tensor tril_indices triu_indices zeros fft.fftfreq fft.rfftfreq signal.windows.hann "
-            "signal.windows.hamming signal.windows.gaussian cartesian_prod_of_ranges"
+            "signal.windows.hamming signal.windows.gaussian cartesian_prod_of_ranges "
+            "nn.Transformer.generate_square_subsequent_mask"
         ).split()
     }
 )
