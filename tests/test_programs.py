@@ -24,14 +24,18 @@ RIGHT = sorted(set(PROGRAMS.glob("*.py")) - set(BAD))
 MISSED: dict[str, str] = {
     "bootstrapped_return_bad": "a tensor on the CPU in one of two cases, which the truth of an attribute tells apart",
     "gpu_index_truth_bad": "the truth of a device index (TDV012)",
+    "hypernetwork_snapshots_bad": "what one call keeps in a dict under a key, and another call reads in a loop over its items",
     "kalman_observations_bad": "how many dimensions what a loop takes from a tensor has left",
     "lora_surgery_bad": "a parameter made beside a layer that a loop over `named_modules` found in a moved model",
     "mixture_confusion_bad": "reported where the tensor is made that stays on the CPU for a reason",
     "moved_in_one_branch_bad": "a module returned from two branches, moved in one",
     "multilabel_pos_weight_bad": "the length of a dataset minus a tensor, kept as `pos_weight` of a loss",
     "pinn_targets_bad": "how many dimensions a part of an array has that is an argument",
+    "quantile_random_action_bad": "a function that gives a tensor of one device or another by chance, many of which are joined",
+    "quantized_surgery_bad": "a layer put in the place of another of a moved model, found by `named_children`",
     "recurrent_by_name_bad": "a layer that `getattr` takes from `torch.nn` by a name",
     "resume_ema_bad": 'tensors read from a checkpoint with `map_location="cpu"`',
+    "tracker_window_bad": "a tensor of the CPU times a number of a dict that is updated from what is not known",
 }
 """Programs that are not found yet, and why. Whoever makes one found takes it out."""
 

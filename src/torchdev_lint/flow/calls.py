@@ -35,7 +35,7 @@ from torchdev_lint.flow import (
     torch_functions,
     workers,
 )
-from torchdev_lint.flow.callsites import Argument, CallSite
+from torchdev_lint.flow.callsites import Argument, CallSite, ImpliedItem
 from torchdev_lint.flow.classes import ClassModel, instantiate
 from torchdev_lint.flow.frame import Frame, expression
 from torchdev_lint.flow.functions import call, is_out_of_reach, is_waiting, not_followed, send
@@ -181,13 +181,17 @@ def call_value(frame: Frame, callee: Value, site: CallSite) -> Value:
 
 
 def _call_partial(frame: Frame, partial: Partial, site: CallSite) -> Value:
-    # in another activation, nothing can be told, or mended, of how these arguments are written
+    # In another activation these arguments are not written: an operation tells of what is called, which holds them.
     written = partial.nodes if partial.frame == frame.uid else ()
+    held = site.node.func if isinstance(site.node, cst.Call) and isinstance(partial.function, Api) else None
 
     def argument(index: int, value: Value, name: str | None = None) -> Argument:
         if index < len(written) and not written[index].star:
             return Argument(value, written[index])
-        return Argument(value, cst.Arg(cst.Name("_"), keyword=None if name is None else cst.Name(name)))
+        keyword = None if name is None else cst.Name(name)
+        if held is None:
+            return Argument(value, cst.Arg(cst.Name("_"), keyword=keyword))
+        return Argument(value, ImpliedItem(held, keyword=keyword))
 
     given = {argument.keyword for argument in site.arguments}
     first = tuple(argument(index, value) for index, value in enumerate(partial.positional))

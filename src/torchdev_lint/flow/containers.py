@@ -27,6 +27,7 @@ from torchdev_lint.flow.values import (
     Object,
     Tensor,
     Truth,
+    Unknown,
     Value,
     element_of,
     join,
@@ -303,6 +304,10 @@ def binary_operation(frame: Frame, node: cst.BinaryOperation, left: Value, right
     match node.operator, left, right:
         case cst.Add(), Items() | Many(), Items() | Many():
             return extended(replace(left, cell=None), right, frame)
+        case cst.Add(), (Items() | Many()), (Object() | Unknown()):
+            return Many(UNKNOWN)  # a list, or an array of at least as many dimensions
+        case cst.Add(), (Object() | Unknown()), (Items() | Many()):
+            return Many(UNKNOWN)
         case cst.Multiply(), Items(items), Literal(value=int(count)) if len(items) * count <= MAX_ITEMS:
             return Items(items * count)
         case cst.Multiply(), Literal(value=int(count)), Items(items) if len(items) * count <= MAX_ITEMS:

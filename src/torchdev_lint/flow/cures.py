@@ -21,6 +21,7 @@ from torchdev_lint.flow.operands import Operand, dotted
 from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import UNKNOWN, Items, Many, Object, Tensor
 from torchdev_lint.torch_api.factories import TAKES_DEVICE
+from torchdev_lint.torch_api.modules import CONTAINERS, WITHOUT_PARAMETERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,29 @@ def target_expression(
     if callee is None or callee.is_loss or callee.thing is None:
         return None
     module = name_of_object(frame, callee.thing)
-    return None if module is None else f"next({module}.parameters()).device"
+    return None if module is None else f"next({module}.{_tensors_of(frame, callee.thing)}()).device"
+
+
+def _tensors_of(frame: Frame, module: Object) -> str:
+    """`buffers` for a module of which buffers are known and no parameters, `parameters` for any other."""
+    pending, seen, buffers = [module], set(), False
+    while pending:
+        thing = pending.pop()
+        state = frame.state(thing)
+        if thing.key in seen:
+            continue
+        seen.add(thing.key)
+        if state.model is None and state.api not in CONTAINERS | WITHOUT_PARAMETERS:
+            return "parameters"
+        for name in state.registered:
+            held = state.attributes.get(name)
+            if isinstance(held, Object):
+                pending.append(held)
+            elif not isinstance(held, Tensor) or held.parameter:
+                return "parameters"
+            else:
+                buffers = True
+    return "buffers" if buffers else "parameters"
 
 
 def _device_of_parts(frame: Frame, written: str) -> str | None:
@@ -84,7 +107,7 @@ def _module_called_in(frame: Frame, other: Operand) -> str | None:
         if not isinstance(value, Object) or frame.state(value).kind != "module":
             continue
         if device_values.same_device(frame.state(value).device, other.device):
-            return f"next({text}.parameters()).device"
+            return f"next({text}.{_tensors_of(frame, value)}()).device"
     return None
 
 

@@ -137,9 +137,8 @@ PAIRS: dict[str, tuple[str, str]] = {
         class Noisy(nn.Linear):
             def __init__(self, i, o):
                 super().__init__(i, o)
-                self.register_buffer("scale", torch.ones(o, i))
             def forward(self, x):
-                return nn.functional.linear(x, self.weight * self.scale, self.bias)
+                return nn.functional.linear(x, self.weight.abs(), self.bias)
         layer = Noisy(2, 3).cuda()
         layer(torch.randn(2, 2).cuda())
         """,
@@ -147,25 +146,10 @@ PAIRS: dict[str, tuple[str, str]] = {
         class Noisy(nn.Linear):
             def __init__(self, i, o):
                 super().__init__(i, o)
-                self.register_buffer("scale", torch.ones(o, i))
             def forward(self, x):
-                return nn.functional.linear(x, self.weight * self.scale, self.bias)
+                return nn.functional.linear(x, self.weight.abs(), self.bias)
         layer = Noisy(2, 3)
         layer(torch.randn(2, 2).cuda())
-        """,
-    ),
-    "a scheduler is handed the optimizer": (
-        """
-        model = nn.Linear(2, 2).cuda()
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-        scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 0.9**epoch)
-        model(torch.randn(2, 2).cuda())
-        """,
-        """
-        model = nn.Linear(2, 2)
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-        scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 0.9**epoch)
-        model(torch.randn(2, 2).cuda())
         """,
     ),
     "the index of a device put in by `format`": (
@@ -238,6 +222,52 @@ PAIRS: dict[str, tuple[str, str]] = {
         Net().cuda()(torch.zeros(3, 2, 8).cuda(), torch.zeros(3, 2, 8).cuda())
         """,
     ),
+    "the weights of a loss in a partial that is handed on": (
+        """
+        from functools import partial
+        def step(out, y, loss):
+            return loss(out, y)
+        def main():
+            out, y = nn.Linear(2, 2).cuda()(torch.zeros(3, 2).cuda()), torch.zeros(3).long().cuda()
+            step(out, y, partial(nn.functional.cross_entropy, weight=torch.tensor([1.0, 2.0], device=out.device)))
+        main()
+        """,
+        """
+        from functools import partial
+        def step(out, y, loss):
+            return loss(out, y)
+        def main():
+            out, y = nn.Linear(2, 2).cuda()(torch.zeros(3, 2).cuda()), torch.zeros(3).long().cuda()
+            step(out, y, partial(nn.functional.cross_entropy, weight=torch.tensor([1.0, 2.0])))
+        main()
+        """,
+    ),
+    "a table made of a list and what is added to it": (
+        """
+        import json
+        class Offsets(nn.Module):
+            def __init__(self, sizes):
+                super().__init__()
+                self.register_buffer("offsets", torch.tensor([0] + sizes[:-1]).cumsum(0))
+                self.embedding = nn.Embedding(sum(sizes), 4)
+            def forward(self, x):
+                return self.embedding(x + self.offsets)
+        net = Offsets(json.loads("[3, 4]")).cuda()
+        net(torch.zeros(5, 2, dtype=torch.long).cuda())
+        """,
+        """
+        import json
+        class Offsets(nn.Module):
+            def __init__(self, sizes):
+                super().__init__()
+                self.offsets = torch.tensor([0] + sizes[:-1]).cumsum(0)
+                self.embedding = nn.Embedding(sum(sizes), 4)
+            def forward(self, x):
+                return self.embedding(x + self.offsets)
+        net = Offsets(json.loads("[3, 4]")).cuda()
+        net(torch.zeros(5, 2, dtype=torch.long).cuda())
+        """,
+    ),
     "a part that is run under a checkpoint": (
         """
         class Net(nn.Module):
@@ -301,3 +331,25 @@ def test_the_attribute_that_is_named_is_the_one_that_stays_behind() -> None:
         loss(torch.zeros(2, 3).cuda())
     """)
     assert ["`self.weight`" in one.message for one in findings(program, "train.py", DEFAULT_RULES)] == [True]
+
+
+def test_a_module_of_buffers_only_is_asked_for_those() -> None:
+    program = HEAD + textwrap.dedent("""
+        class Smear(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("centers", torch.linspace(0, 1, 4))
+            def forward(self, d):
+                return d[:, None] - self.centers
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.smear, self.lin = Smear(), nn.Linear(4, 1)
+            def forward(self, d):
+                return self.lin(self.smear(d))
+        net = Net().cuda()
+        smear = net.smear
+        smear(torch.ones(3))
+    """)
+    fixes = [one.fix for one in findings(program, "train.py", DEFAULT_RULES)]
+    assert ["next(smear.buffers()).device" in str(fix) for fix in fixes] == [True]
