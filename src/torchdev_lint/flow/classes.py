@@ -385,7 +385,9 @@ def instantiate(frame: Frame, model: ClassModel, site: CallSite) -> Value:
     if kind == "module" and not state.moved:
         base = torch_bases.base_of(model)
         if base is not None and initializer is None:
-            torch_bases.build(frame, thing, base, site)
+            # what is made at a node is one thing: this is another
+            apart = site.node.func if isinstance(site.node, cst.Call) else cst.Name("_")
+            torch_bases.build(frame, thing, base, replace(site, node=apart))
             state = frame.state(thing)
         unseen = model.moves_itself() or (
             model.has_unseen_base() and torch_bases.made_by_base(frame, thing) is None

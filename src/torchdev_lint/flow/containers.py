@@ -71,7 +71,8 @@ def call_container_method(frame: Frame, receiver: Value, name: str, site: CallSi
             return _dict_method(frame, receiver, name, site)
         case Literal(value=str(text)):
             made = _string_method(text, name, site)
-            if name == "format" and made == UNKNOWN and not site.has_star():
+            unknown = not all(isinstance(argument.value, Literal) for argument in site.arguments)
+            if name == "format" and unknown and not site.has_star():
                 parts = [argument.node.value for argument in site.arguments]
                 return literals.formatted_device(frame, site.node, text, parts)
             return made
