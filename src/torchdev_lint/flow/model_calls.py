@@ -21,7 +21,6 @@ from torchdev_lint.flow.lattice import (
     Conflict,
     Cpu,
     Device,
-    Leaf,
     Level,
     UnknownDevice,
     conflict,
