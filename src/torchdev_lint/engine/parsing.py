@@ -10,7 +10,6 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from torchdev_lint.engine.pieces import PAYS, parse_in_pieces
-from torchdev_lint.engine.white_space import shared
 from torchdev_lint.source.nesting import unreasonable
 
 if TYPE_CHECKING:
@@ -38,8 +37,7 @@ def parse_module(text: str) -> cst.Module:
     if beyond is not None:
         raise ParseError(f"Not analysed: {beyond[0]}", beyond[1])
     try:
-        with shared():
-            return _in_pieces(text) or cst.parse_module(text)
+        return _in_pieces(text) or cst.parse_module(text)
     except cst.ParserSyntaxError as error:
         # Python's own words are clearer, where it objects too: its syntax may be newer or older than LibCST's.
         message, row, column = complaint(text) or (error.message, error.editor_line, error.editor_column)

@@ -22,7 +22,7 @@ MAX_KEPT = 2_500_000
 """Bytes of source text whose trees are kept. Those that were only asked for once go first, then those used least recently."""
 TEXT_ALONE = 30
 """Times as much memory as a text is taken by its tree, about: that is what a text counts less that is kept without."""
-MAX_FILES = 3_000
+MAX_FILES = 1_000
 """Of a project that is searched for callers."""
 _NOT_OF_PROJECTS = frozenset("node_modules __pycache__ build dist site-packages venv env".split())
 

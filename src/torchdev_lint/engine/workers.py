@@ -72,16 +72,13 @@ def start_method() -> str:
 
 
 _RARELY = 100_000, 20, 50
-OWN: list[bool] = []
-"""Not empty, where this process is our own: nobody else's code runs in it (`white_space`)."""
 
 
 def own_process() -> None:
-    """This process is our own: look for garbage less often, as what a check makes lives until its end, and share white space."""
+    """This process is our own: look for garbage less often, as what a check makes lives until its end."""
     import gc
 
     gc.set_threshold(*_RARELY)
-    OWN[:] = [True]
 
 
 def let_go() -> None:

@@ -1,4 +1,7 @@
-"""One of a few functions or classes, it is not known which: `KERNELS[kind]`, `KERNELS.get(kind)`."""
+"""One of a few functions, it is not known which: `KERNELS[kind]`, `KERNELS.get(kind)`.
+
+Classes are not among them: a table of classes is a registry, out of which each place takes those of one sort.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,14 @@ import libcst as cst
 from torchdev_lint.flow.conditions import Atom
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.truths import equality
-from torchdev_lint.flow.values import Api, Class, Function, Literal, Object, Value, join
+from torchdev_lint.flow.values import Api, Function, Literal, Object, Value, join
 
 MAX_CHOICES = 4
-"""Of so many functions and classes, that which is taken by an unknown key may be each: what is done with it is done with each."""
+"""Of so many functions, that which is taken by an unknown key may be each: what is done with it is done with each."""
 
 
 def one_of(frame: Frame, node: cst.CSTNode, held: dict[Any, Value], key: Value) -> Value | None:
-    """`KERNELS[kind]`, of a few functions or classes: what `if kind == "gaussian": ... elif kind == "cauchy": ...` chooses.
+    """`KERNELS[kind]`, of a few functions: what `if kind == "gaussian": ... elif kind == "cauchy": ...` chooses.
 
     None where there are others, or more of them, or where the key is known.
     """
@@ -36,7 +39,7 @@ def one_of(frame: Frame, node: cst.CSTNode, held: dict[Any, Value], key: Value) 
 
 
 def _is_called(value: Value) -> bool:
-    """Whether a value is there to be called: a function or class of the project, an operation of PyTorch."""
-    return isinstance(value, (Function, Class)) or (
+    """Whether a value is there to be called: a function of the project, an operation of PyTorch."""
+    return isinstance(value, Function) or (
         isinstance(value, Api) and value.path.startswith("torch.nn.functional.")
     )
