@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from torchdev_lint.flow.conditions import atoms
+from torchdev_lint.flow.conditions import Atom, atoms
 from torchdev_lint.flow.device_values import same_device
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import Choice, Cpu, Origin, Symbol, device_atoms, leaves, may_tell_where
@@ -29,22 +29,27 @@ def find(
     common = set.intersection(*(set(env.path) for _, env in frame.returns)) if frame.returns else set()
     ways: list[tuple[Value, ...]] = []
     telling: list[bool] = []
+    absent: list[set[str]] = []
     for value, env in frame.returns:
         asked = any(may_tell_where(atom) for fact in env.path if fact not in common for atom in atoms(fact))
         for one in _alternatives(value):
             ways.append(one.items if isinstance(one, Items) else (one,))
             telling.append(asked)
+            absent.append(
+                {fact.key[2] for fact in env.path if isinstance(fact, Atom) and fact.kind == "absent"}
+            )
     if len(ways) < 2 or _brings_to_host(node):
         return
-    for way, asked in zip(ways, telling, strict=True):
+    for way, asked, left_out in zip(ways, telling, absent, strict=True):
         if asked:
             continue  # where things are, or a degenerate case that may never be met
+        there = {name: device for name, device in given.items() if name not in left_out}
         for index, part in enumerate(way):
             origin = _made_here(frame, part)
             if origin is None:
                 continue
             others = [other[index] for other in ways if other is not way and len(other) == len(way)]
-            beside = _beside(others, given)
+            beside = _beside(others, there)
             if beside is not None:
                 yield origin, beside
 

@@ -192,6 +192,20 @@ PAIRS: dict[str, tuple[str, str]] = {
             return torch.full((5,), 3) if random else x.argsort()
         """,
     ),
+    "what stands in for an argument that was left out": (
+        """
+        def flattened(mask: torch.Tensor | None) -> torch.Tensor:
+            if mask is None:
+                return torch.tensor([True])
+            return mask.view(-1)
+        """,
+        """
+        def flattened(mask: torch.Tensor, whole: bool) -> torch.Tensor:
+            if whole:
+                return torch.tensor([True])
+            return mask.view(-1)
+        """,
+    ),
 }
 
 
