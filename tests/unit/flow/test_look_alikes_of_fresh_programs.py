@@ -19,6 +19,50 @@ from torch.utils.checkpoint import checkpoint, checkpoint_sequential
 DEFAULT_RULES = Config(off_by_default=frozenset(rule.code for rule in all_rules() if not rule.default))
 
 PAIRS: dict[str, tuple[str, str]] = {
+    "what is taken from a registry of classes of several sorts": (
+        """
+        class Net(nn.Module):
+            def __init__(self, n):
+                super().__init__()
+                self.layer = nn.Linear(n, n)
+            def forward(self, x):
+                return self.layer(x)
+        class Loss(nn.Module):
+            def __init__(self, n):
+                super().__init__()
+                self.weight = torch.ones(n)
+            def forward(self, x, y):
+                return ((x - y) * self.weight.to(x.device)).mean()
+        KINDS = {"net": Net, "loss": Loss}
+        def main(config):
+            device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+            net = KINDS[config.net](3).to(device)
+            loss = KINDS[config.loss](3)
+            x = torch.zeros(2, 3).to(device)
+            loss(net(x), x)
+        """,
+        """
+        class Net(nn.Module):
+            def __init__(self, n):
+                super().__init__()
+                self.layer = nn.Linear(n, n)
+            def forward(self, x):
+                return self.layer(x)
+        class Loss(nn.Module):
+            def __init__(self, n):
+                super().__init__()
+                self.weight = torch.ones(n)
+            def forward(self, x, y):
+                return ((x - y) * self.weight.to(x.device)).mean()
+        KINDS = {"net": Net, "loss": Loss}
+        def main(config):
+            device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+            net = KINDS["net"](3)
+            loss = KINDS["loss"](3)
+            x = torch.zeros(2, 3).to(device)
+            loss(net(x), x)
+        """,
+    ),
     "numbers unpacked from a short tensor": (
         """
         class Scaled(nn.Module):

@@ -62,9 +62,6 @@ CERTAIN = {
 """Fails for every caller that uses an accelerator."""
 
 SILENT = {
-    "one of a registry's classes": "class Net(nn.Linear):\n    pass\nclass Loss(nn.Module):\n"
-    "    def forward(self, x):\n        return x.mean()\n"
-    "KINDS = {'net': Net, 'loss': Loss}\ndef f(kind, x: torch.Tensor, device):\n    KINDS[kind]()(x.to(device))",
     "one of a table that may have more": TABLE
     + "def f(kind, more, device):\n    net = nn.Linear(2, 2).to(device)\n    net({**MAKERS, **more}[kind](2))",
     "that one of a table which is right": TABLE
