@@ -268,7 +268,7 @@ def settle_literals(analysis: Analysis) -> list[DeviceLiteral]:
         decisive = called or uses
         guarded = (
             id(uses[0].node) in analysis.redeemed
-            or (not uses[0].index and id(uses[0].node) in meant)
+            or (uses[0].index == 0 and id(uses[0].node) in meant)
             or all(use.guarded for use in decisive)
             or (bool(called) and all(u.guarded for u in uses if not u.inlined))
         )
