@@ -7,6 +7,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from torchdev_lint.config import DEFAULT_EXCLUDE
 from torchdev_lint.engine.check import unify_newlines
 from torchdev_lint.engine.parsing import ParseError, parse_module
 from torchdev_lint.engine.stamps import Stamp, digest_of, stamp_of, stamp_of_path
@@ -24,7 +25,7 @@ TEXT_ALONE = 30
 """Times as much memory as a text is taken by its tree, about: that is what a text counts less that is kept without."""
 MAX_FILES = 1_000
 """Of a project that is searched for callers."""
-_NOT_OF_PROJECTS = frozenset("node_modules __pycache__ build dist site-packages venv env".split())
+_NOT_OF_PROJECTS = {*DEFAULT_EXCLUDE, "env"}
 
 
 @dataclass(slots=True)

@@ -13,12 +13,21 @@ import libcst as cst
 from torchdev_lint.flow.conditions import Atom, atoms
 from torchdev_lint.flow.device_values import same_device
 from torchdev_lint.flow.frame import Frame
-from torchdev_lint.flow.lattice import Choice, Cpu, Origin, Symbol, device_atoms, leaves, may_tell_where
+from torchdev_lint.flow.lattice import (
+    Choice,
+    Cpu,
+    Device,
+    Origin,
+    Symbol,
+    device_atoms,
+    leaves,
+    may_tell_where,
+)
 from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import Either, Items, Tensor, Value
 
-_STAYING = frozenset("randperm arange randint as_tensor from_numpy".split())
+STAYING = frozenset("randperm arange randint as_tensor from_numpy".split())
 """What may well stay on the CPU: indices index everywhere, and data is where it comes from."""
 
 
@@ -72,13 +81,18 @@ def _brings_to_host(node: cst.FunctionDef) -> bool:
 
 
 def _made_here(frame: Frame, value: Value) -> Origin | None:
-    device = value.device if isinstance(value, Tensor) else None
+    origin = made_by(value.device, STAYING) if isinstance(value, Tensor) else None
+    return origin if origin is not None and origin.frame == frame.uid else None
+
+
+def made_by(device: Device, staying: frozenset[str]) -> Origin | None:
+    """The factory call without `device=` that made what is on the CPU; None for the functions that are left out (`staying`)."""
     origin = device.origin if isinstance(device, Cpu) else None
-    if origin is None or origin.what != "factory" or origin.frame != frame.uid:
+    if origin is None or origin.what != "factory":
         return None
     if not isinstance(origin.node, cst.Call) or not origin.node.args:
         return None
-    if (dotted(origin.node.func) or "").rpartition(".")[2] in _STAYING:
+    if (dotted(origin.node.func) or "").rpartition(".")[2] in staying:
         return None
     told = any(one.keyword is not None and one.keyword.value == "device" for one in origin.node.args)
     return None if told else origin

@@ -35,7 +35,7 @@ from torchdev_lint.flow.values import (
     Value,
     join,
 )
-from torchdev_lint.source.imports import ROOT_MARKERS, Location, locate, resolve, search_path, submodule
+from torchdev_lint.source.imports import Location, locate, resolve, search_path, submodule, up_to_root
 from torchdev_lint.torch_api.devices import DEVICE_WORDS
 from torchdev_lint.torch_api.factories import DEFAULT_TENSOR_CONSTRUCTORS
 
@@ -145,16 +145,15 @@ class Project:
 
         Tests do not count: they run on the CPU.
         """
-        start = os.path.dirname(self.path)
-        while not any(self.sources.exists(os.path.join(start, marker)) for marker in ROOT_MARKERS):
-            if os.path.dirname(start) == start:
-                return []
-            start = os.path.dirname(start)
+        above = up_to_root(os.path.dirname(self.path), self.sources.exists)
+        if above is None:
+            return []
+        root = above[-1]
         found = [
             path
-            for path in self.sources.mentioning(start, f"{name}(")
+            for path in self.sources.mentioning(root, f"{name}(")
             if path != self.path
-            and not _TEST.search(path[len(start) :])
+            and not _TEST.search(path[len(root) :])
             and re.search(rf"\b{told}\b", self.sources.text(path) or "")
         ]
         trees = [self.sources.tree(path) for path in found[:MAX_CALLERS]]

@@ -18,7 +18,7 @@ from torchdev_lint.flow.attribution import worth_telling
 from torchdev_lint.flow.device_values import same_device
 from torchdev_lint.flow.events import Made, ReturnedFactory
 from torchdev_lint.flow.frame import Frame
-from torchdev_lint.flow.lattice import Conflict, Cpu, Device, Level, Origin, Symbol
+from torchdev_lint.flow.lattice import Conflict, Cpu, Level, Origin, Symbol
 from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.trees import all_parameters, walk
 from torchdev_lint.flow.values import Either, Function, Items, Tensor, Value
@@ -30,8 +30,7 @@ _COLLECTS = re.compile(
 )
 """Functions, by name, whose results may well be collected on the CPU, or that make what is moved later."""
 
-_STAYING = frozenset("randperm arange randint tensor as_tensor from_numpy".split())
-"""What may well stay on the CPU: indices index everywhere, and data is where it comes from."""
+_STAYING = disagreeing_returns.STAYING | {"tensor"}
 
 _READS = frozenset({"cpu", "numpy", "tolist", "item"})
 _MOVES = frozenset({"to", "cuda", "cpu", "type_as", "numpy", "tolist", "item", "new_tensor"})
@@ -87,31 +86,16 @@ def check(frame: Frame, function: Function) -> None:
 
 def note_filled(frame: Frame, tensor: Tensor, value: Value) -> None:
     """`x[i] = y` copies from another device: what is made on the CPU is for what is where `y` is."""
-    origin = _factory_of(tensor.device)
+    origin = disagreeing_returns.made_by(tensor.device, _STAYING)
     if origin is not None and isinstance(value, Tensor):
         frame.analysis.notes.setdefault(("filled", id(origin.node)), value.device)
 
 
-def _factory_of(device: Device) -> Origin | None:
-    """The factory call without `device=` that made what is on the CPU."""
-    origin = device.origin if isinstance(device, Cpu) else None
-    if (
-        origin is None
-        or origin.what != "factory"
-        or not isinstance(origin.node, cst.Call)
-        or not origin.node.args
-    ):
-        return None
-    if (dotted(origin.node.func) or "").rpartition(".")[2] in _STAYING:
-        return None
-    if any(a.keyword is not None and a.keyword.value == "device" for a in origin.node.args):
-        return None
-    return origin
-
-
 def _made(frame: Frame, value: Value) -> Iterator[Origin]:
     for part in value.items if isinstance(value, Items) else (value,):
-        origin = _factory_of(part.device) if isinstance(part, Tensor) and part.scalar is not True else None
+        origin = None
+        if isinstance(part, Tensor) and part.scalar is not True:
+            origin = disagreeing_returns.made_by(part.device, _STAYING)
         if origin is not None and origin.frame == frame.uid:
             yield origin
 

@@ -42,15 +42,20 @@ def search_path(path: str, exists: Exists, configured: Sequence[str] = ()) -> tu
     start = os.path.dirname(path)
     while exists(os.path.join(start, "__init__.py")) and os.path.dirname(start) != start:
         start = os.path.dirname(start)
-    above = [start]
+    above = up_to_root(start, exists) or [start]
+    found = [directory for one in above for directory in (one, os.path.join(one, "src"))]
+    return tuple(dict.fromkeys([*found, *configured]))
+
+
+def up_to_root(directory: str, exists: Exists) -> list[str] | None:
+    """The directories from this one up to the project's root; None without one: what lies above is none of a file's business then."""
+    above = [directory]
     while not any(exists(os.path.join(above[-1], marker)) for marker in ROOT_MARKERS):
         parent = os.path.dirname(above[-1])
         if parent == above[-1]:
-            above = [start]  # no project: what lies above is none of the file's business
-            break
+            return None
         above.append(parent)
-    found = [directory for one in above for directory in (one, os.path.join(one, "src"))]
-    return tuple(dict.fromkeys([*found, *configured]))
+    return above
 
 
 def resolve(
