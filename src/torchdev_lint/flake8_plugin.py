@@ -57,7 +57,7 @@ class Plugin:
     @staticmethod
     def add_options(option_manager: Any) -> None:
         """Declare our options; rules that are off by default join flake8's default ignores."""
-        from torchdev_lint.rules.registry import all_rules
+        from torchdev_lint.rules.codes import OFF_BY_DEFAULT
 
         for name, what in _LISTS.items():
             option_manager.add_option(
@@ -83,7 +83,7 @@ class Plugin:
             parse_from_config=True,
             help="Neither use nor keep results, which the command line shares.",
         )
-        option_manager.extend_default_ignore([rule.code for rule in all_rules() if not rule.default])
+        option_manager.extend_default_ignore(sorted(OFF_BY_DEFAULT))
 
     @classmethod
     def parse_options(cls, options: argparse.Namespace) -> None:
@@ -135,35 +135,42 @@ class Plugin:
         return Settings(load_config_file(cls._config_file, os.path.dirname(cls._config_file)))
 
     def _found(self) -> Sequence[Bare]:
-        from torchdev_lint.engine.findings import findings
-        from torchdev_lint.engine.jobs import Job
         from torchdev_lint.engine.prefilter import may_matter
-        from torchdev_lint.engine.results import NO_FIXES, to_bare
-        from torchdev_lint.engine.sources import is_text_of
 
         text = "".join(self.lines)
         config = self._config()
         if not may_matter(text.encode("utf-8", "surrogatepass"), config):
             return ()
-        on_disk = self.filename not in STDIN_NAMES
         try:
-            checker = self._its_checker()
-            caches = self._its_caches() if on_disk and is_text_of(self.filename, text) else None
-            known: Sequence[Bare] | None = None if caches is None else caches.bare(self.filename, config)
-            if known is None and caches is not None:
-                checked = checker(Job(self.filename, config, NO_FIXES))
-                caches.keep(self.filename, config, checked)
-                known = None if checked.result.errors else checked.result.bare
-            if known is not None:
-                return known
-            # What is off by default is flake8's to filter: `--extend-select` must find it.
-            config = replace(config, off_by_default=frozenset())
-            sources = checker.sources if on_disk else None
-            return [
-                to_bare(one) for one in findings(text, self.filename, config, noqa=False, sources=sources)
-            ]
+            return self._kept_or_checked(text, config)
         except Exception as error:  # Let go, it would end flake8 and cost the user every other finding.
+            from torchdev_lint.engine.results import to_bare
+
             return [to_bare(self._bug(error))]
+
+    def _kept_or_checked(self, text: str, config: Config) -> Sequence[Bare]:
+        from torchdev_lint.engine.sources import is_text_of
+
+        on_disk = self.filename not in STDIN_NAMES
+        caches = self._its_caches() if on_disk and is_text_of(self.filename, text) else None
+        known: Sequence[Bare] | None = None if caches is None else caches.bare(self.filename, config)
+        if known is not None:
+            return known
+        # Only now, so that a file whose findings are known does not load what checks files.
+        from torchdev_lint.engine.findings import findings
+        from torchdev_lint.engine.jobs import Job
+        from torchdev_lint.engine.results import NO_FIXES, to_bare
+
+        checker = self._its_checker()
+        if caches is not None:
+            checked = checker(Job(self.filename, config, NO_FIXES))
+            caches.keep(self.filename, config, checked)
+            if not checked.result.errors and checked.result.bare is not None:
+                return checked.result.bare
+        # What is off by default is flake8's to filter: `--extend-select` must find it.
+        config = replace(config, off_by_default=frozenset())
+        sources = checker.sources if on_disk else None
+        return [to_bare(one) for one in findings(text, self.filename, config, noqa=False, sources=sources)]
 
     @classmethod
     def _its_checker(cls) -> Checker:

@@ -112,3 +112,44 @@ def test_nothing_changed_and_nothing_found(project: Path) -> None:
     own += ["source.discovery", "source.gitignore"]
     never = [*NEVER, "zipfile", "traceback", "hashlib"]
     assert (code, over_budget(modules, own, never)) == (0, [])
+
+
+FLAKE8_PROBE = """
+import json, sys
+from flake8.main import cli
+code = cli.main(sys.argv[1:])
+sys.stderr.write("\\n" + json.dumps([code, sorted(name for name in sys.modules if name.startswith("torchdev_lint") or name == "libcst")]))
+"""
+
+
+def probe_flake8(*arguments: str, cwd: Path) -> list[str]:
+    result = subprocess.run(
+        [sys.executable, "-c", FLAKE8_PROBE, *arguments], capture_output=True, text=True, cwd=cwd, check=True
+    )
+    modules: list[str] = json.loads(result.stderr.splitlines()[-1])[1]
+    return modules
+
+
+def test_flake8_of_a_file_without_torch(project: Path) -> None:
+    pytest.importorskip("flake8")
+    (project / "a.py").write_text("print(1)\n")
+    own = "flake8_plugin config config_file engine.settings files globs rules.codes source.discovery source.gitignore"
+    modules = probe_flake8("--isolated", "--jobs=1", "--select=TDV", "a.py", cwd=project)
+    assert "torchdev_lint.flake8_plugin" in modules
+    assert over_budget(modules, own.split(), NEVER) == []
+
+
+def test_flake8_of_a_file_whose_findings_are_kept(project: Path) -> None:
+    pytest.importorskip("flake8")
+    (project / "a.py").write_text("import torch\nx = torch.ones(2, device='cuda') + torch.ones(2)\n")
+    os.utime(project / "a.py", (1, 1))
+    flags = ("--isolated", "--jobs=1", "--select=TDV", "a.py")
+    assert "libcst" in probe_flake8(*flags, cwd=project)
+    modules = probe_flake8(*flags, cwd=project)
+    assert "torchdev_lint.engine.caches" in modules
+    checks = [
+        name
+        for name in modules
+        if name.startswith(("libcst", "torchdev_lint.flow", "torchdev_lint.rules.tdv"))
+    ]
+    assert checks == []
