@@ -10,14 +10,14 @@ from functools import partial
 
 from torchdev_lint.cli_options import STDIN, Options, cache_directory
 from torchdev_lint.cli_output import Others, applicable, coloured, prepare_output, print_findings
-from torchdev_lint.config import REVEALED, SYNTAX_ERROR, Config, ConfigError
+from torchdev_lint.config import REVEALED, SYNTAX_ERROR, Config, ConfigError, did_you_mean
 from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.engine.caches import Caches
 from torchdev_lint.engine.results import NO_FIXES, Choice, Choices
 from torchdev_lint.engine.run import Progress, RunResult, run
 from torchdev_lint.engine.workers import Workers, own_process
 from torchdev_lint.report import summary
-from torchdev_lint.source.discovery import discover
+from torchdev_lint.source.discovery import Discovered, DiscoveryError, discover
 
 CLEAN, FINDINGS, FAILURE = 0, 1, 2
 
@@ -32,7 +32,7 @@ def check(options: Options) -> int:
         return _check_stdin(options)
     only = _choice(options)
     settings = options.settings
-    found = discover(options.paths, settings.file_rules)
+    found = _discovered(options)
     _say(f"error: {problem}" for problem in found.problems)
     if options.show_files:
         sys.stdout.writelines(f"{os.path.abspath(path)}\n" for path in found.files)
@@ -63,6 +63,18 @@ def check(options: Options) -> int:
         return _write_baseline(result, options.baseline, failed=bool(found.problems))
     code = report(result, options, settings.for_directory("."))
     return FAILURE if found.problems else code
+
+
+def _discovered(options: Options) -> Discovered:
+    """The files to check. Raises `DiscoveryError`, which names the command that a path looks like."""
+    try:
+        return discover(options.paths, options.settings.file_rules)
+    except DiscoveryError as error:
+        from torchdev_lint.cli_completion import COMMANDS
+
+        first = options.paths[0]
+        meant = "" if os.path.exists(first) else did_you_mean(first, COMMANDS, "the command ")
+        raise DiscoveryError(f"{error}{meant}") from None
 
 
 def _check_parquet(options: Options) -> int:

@@ -101,7 +101,14 @@ def _text(path: str) -> str:
         with open(path, "rb") as file:
             return file.read().decode("utf-8", "replace")
     except OSError as error:
-        raise ConfigError(f"explain: {path}: cannot be read: {error.strerror}") from None
+        raise ConfigError(f"explain: {path}: cannot be read: {error.strerror}{_meant(path)}") from None
+
+
+def _meant(given: str) -> str:
+    """What somebody probably wanted who gave something else than a file's name."""
+    if re.fullmatch(r"TDV\d+", given, re.IGNORECASE):
+        return f"; `torchdev-lint rule {given}` explains a rule"
+    return "; the error itself goes to standard input" if any(map(str.isspace, given)) else ""
 
 
 def _pieces(answer: Explanation, sources: Sources) -> Iterator[Piece]:

@@ -78,7 +78,7 @@ def sections(text: str, line: int | None = None, path: str | None = None) -> lis
     try:
         module = parse_module(unify_newlines(text))
     except ParseError as error:
-        raise ConfigError(f"line {error.row}: {error.message}") from error
+        raise ConfigError(f"{path or '<text>'}:{error.row}: {error.message}") from error
     places = MetadataWrapper(module, unsafe_skip_copy=True).resolve(PositionProvider)
 
     def line_of(node: cst.CSTNode) -> int | None:
@@ -94,7 +94,8 @@ def sections(text: str, line: int | None = None, path: str | None = None) -> lis
         }
         at = _statement(spans, line)
         if at is None:
-            raise ConfigError(f"there is no statement on line {line}")
+            rows = len(text.splitlines())
+            raise ConfigError(f"{path or '<text>'}: there is no statement on line {line} (of {rows})")
     recorder = Recorder(line_of, at)
     project = None
     if path is not None:

@@ -28,6 +28,8 @@ _EPILOG = """commands:
   config [KEY]       list or describe the options of the configuration
   infer FILE[:LINE]  print what was inferred of a file or at a line of it
   explain [FILE]     explain a pasted PyTorch error: its line, devices, origin and fix
+  verify PATH ...    lint programs, EXECUTE them, and compare
+  doctor [PATH ...]  say what devices this machine has, and whether programs can be verified
   generate-shell-completion SHELL
                      print what completes commands and flags in bash, zsh or fish
   server             serve an editor (Language Server Protocol)
@@ -245,7 +247,8 @@ def parser() -> argparse.ArgumentParser:
 
     rules = made.add_argument_group("rules")
     codes: Any = {"action": "append", "metavar": "CODES", "type": _comma_list}
-    rules.add_argument("--select", **codes, help="rules to turn on: codes or their prefixes, or ALL")
+    some_codes = codes | {"type": _some_of_a_list}
+    rules.add_argument("--select", **some_codes, help="rules to turn on: codes or their prefixes, or ALL")
     rules.add_argument("--extend-select", **codes, help="rules to turn on besides those that are selected")
     rules.add_argument("--ignore", **codes, help="rules to turn off")
     rules.add_argument(
@@ -413,6 +416,13 @@ def _two_names(value: str) -> tuple[str, str]:
 
 def _comma_list(value: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in value.split(",") if part.strip())
+
+
+def _some_of_a_list(value: str) -> tuple[str, ...]:
+    """As `_comma_list`, but not none at all: an empty variable in a script would turn all rules off, and everything would pass."""
+    if not (found := _comma_list(value)):
+        raise argparse.ArgumentTypeError(f"expected codes or their prefixes, or ALL, not {value!r}")
+    return found
 
 
 def _joined(lists: Sequence[tuple[str, ...]] | None) -> tuple[str, ...] | None:

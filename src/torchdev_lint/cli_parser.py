@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import NoReturn
 
-from torchdev_lint.config import did_you_mean
+from torchdev_lint.config import nearest
 
 _UNKNOWN = "unrecognized arguments: "
 
@@ -18,5 +18,7 @@ class Parser(argparse.ArgumentParser):
         near = ""
         if message.startswith(_UNKNOWN):
             first = message.removeprefix(_UNKNOWN).split()[0].partition("=")[0]
-            near = did_you_mean(first, self._option_string_actions) or "; --help lists the options"
+            options = {option.lstrip("-"): option for option in self._option_string_actions}
+            found = nearest(first.lstrip("-"), options)  # with their dashes all of them are alike
+            near = f"; did you mean {options[found]!r}?" if found else "; --help lists the options"
         self.exit(2, f"{self.prog}: error: {message}{near}\n")

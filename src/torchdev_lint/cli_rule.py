@@ -47,7 +47,8 @@ def _find(wanted: str) -> type[Rule]:
         if wanted in (rule.code, rule.name) or wanted.upper() == rule.code:
             return rule
     known = [word for rule in rules for word in (rule.code, rule.name)]
-    raise ConfigError(f"unknown rule {wanted!r}{did_you_mean(wanted, known)}")
+    near = did_you_mean(wanted, known) or "; `torchdev-lint rule --all` prints all of them"
+    raise ConfigError(f"unknown rule {wanted!r}{near}")
 
 
 def _text(rule: type[Rule]) -> str:

@@ -26,7 +26,8 @@ ALL_FIXES = frozenset({Applicability.SAFE, Applicability.UNSAFE})
 
 
 def verify(arguments: Sequence[str]) -> int:
-    """Verify what `arguments` name; returns the exit code: 1 when lint and run disagree about a program, 2 for bad usage."""
+    """Verify what `arguments` name; returns the exit code: 1 when lint and run disagree about a program, 2 for bad usage
+    or when the backend is not there."""
     own, program_arguments = _split(arguments)
     given = parser().parse_args(own)
     settings = Settings()
@@ -34,6 +35,7 @@ def verify(arguments: Sequence[str]) -> int:
     for problem in found.problems:
         print(f"error: {problem}", file=sys.stderr)
     try:
+        from torchdev_lint.harness import Kind
         from torchdev_lint.harness import verify as runtime
     except ImportError as error:
         raise ConfigError(
@@ -64,12 +66,15 @@ def verify(arguments: Sequence[str]) -> int:
         verifications.append(verification)
         if given.output_format == "text" and verification.runtime.kind in runtime.SAYS_NOTHING:
             message = verification.runtime.message or verification.runtime.kind.value
-            print(f"note: {verification.program}: {message.splitlines()[0]}", file=sys.stderr)
+            level = "error" if verification.runtime.kind is Kind.UNAVAILABLE else "note"
+            print(f"{level}: {verification.program}: {message.splitlines()[0]}", file=sys.stderr)
     if given.output_format == "json":
         print(json.dumps([one.to_json() for one in verifications], indent=2, ensure_ascii=False))
     elif verifications:
         print(runtime.table(verifications))
-    return FAILURE if found.problems else runtime.exit_status(verifications)
+    if found.problems or any(one.runtime.kind is Kind.UNAVAILABLE for one in verifications):
+        return FAILURE  # Nothing was executed: 0 would say that what was claimed came true.
+    return runtime.exit_status(verifications)
 
 
 def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -88,6 +93,8 @@ def parser() -> argparse.ArgumentParser:
         usage="torchdev-lint verify [options] PATH [PATH ...] [-- PROGRAM-ARGUMENT ...]",
         description="Lint each program, EXECUTE it, and compare: a device error must have been reported, a report must "
         "come true. The programs are run with your rights; verify only what you would run yourself.",
+        epilog="exit codes: 0 nothing speaks against what was reported, 1 lint and run disagree about a program, 2 bad usage, or "
+        "programs could not be run at all (no torch, no such device)",
         allow_abbrev=False,
     )
     made.add_argument("paths", nargs="+", metavar="PATH", help="programs, or directories of them")

@@ -233,11 +233,16 @@ def check_selectors(config: Config, codes: Iterable[str]) -> None:
             raise ConfigError(f"{file}{where}: unknown rule selector {selector!r}{near}")
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """`; did you mean 'near'?`, or nothing when no known word is near."""
+def did_you_mean(word: str, known: Iterable[str], a: str = "") -> str:
+    """`; did you mean 'near'?`, or nothing when no known word is near; `a` says what a known word is."""
+    found = nearest(word, known)
+    return f"; did you mean {a}{found!r}?" if found else ""
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known word that `word` is most like, if it is like any."""
     import difflib  # Only needed once something is wrong.
 
-    near = difflib.get_close_matches(word, list(known), n=1)
-    upper = difflib.get_close_matches(word.upper(), list(known), n=1)
-    found = near or upper
-    return f"; did you mean {found[0]!r}?" if found else ""
+    words = list(known)
+    found = difflib.get_close_matches(word, words, n=1) or difflib.get_close_matches(word.upper(), words, n=1)
+    return found[0] if found else None

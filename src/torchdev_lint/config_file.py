@@ -17,6 +17,8 @@ SECTION = "torchdev-lint"
 PYPROJECT = "pyproject.toml"
 FILE_NAMES = (".torchdev-lint.toml", "torchdev-lint.toml", PYPROJECT)
 """The files that a directory's configuration may be in, the first that counts first."""
+_SPELLINGS = (SECTION.encode(), SECTION.replace("-", "_").encode())
+"""What a file must mention to be parsed: the section, or the package's name, which is easily written instead."""
 
 
 def config_in(directory: str) -> Config | None:
@@ -28,7 +30,7 @@ def config_in(directory: str) -> Config | None:
         path = os.path.join(directory, name)
         data = _read(path)
         # Most projects have no section of ours: neither pay for the TOML parser nor complain of their mistakes.
-        if data is None or (name == PYPROJECT and SECTION.encode() not in data):
+        if data is None or (name == PYPROJECT and not any(one in data for one in _SPELLINGS)):
             continue
         document = _parse_bytes(data, path)
         section = _section(document, path)
@@ -49,7 +51,10 @@ def load_config_file(path: str, root: str) -> Config:
 
 def override(base: Config, assignment: str) -> Config:
     """`base` with an inline TOML `key = value` on top. Raises `ConfigError`."""
-    table = parse_text(assignment, "--config")
+    try:
+        table = parse_text(assignment, "--config")
+    except ConfigError as error:
+        raise ConfigError(f"{error} in {assignment!r}; a string needs its quotes") from None
     if "extend" in table:
         raise ConfigError(f"--config: 'extend' (= {table['extend']!r}) can only stand in a file")
     return config_from_table(table, "--config", base)
@@ -69,7 +74,10 @@ def _changes(table: Mapping[str, Any], where: str, root: str, *, quoted: bool = 
         option = BY_NAME.get(key)
         if option is None:
             given = f" (= {value!r})" if quoted else ""
-            raise ConfigError(f"{where}: unknown key {key!r}{given}{did_you_mean(key, BY_NAME)}")
+            # Ruff has tables within its table: `lint`, `format`.
+            nested = isinstance(value, dict) and any(one in BY_NAME for one in value)
+            near = "; its keys stand one table further up" if nested else did_you_mean(key, BY_NAME)
+            raise ConfigError(f"{where}: unknown key {key!r}{given}{near}")
         try:
             changes[option.field] = option.kind.read(value)
         except ValueError as error:
@@ -172,6 +180,8 @@ def _read(path: str) -> bytes | None:
 def _section(document: Mapping[str, Any], path: str) -> Mapping[str, Any] | None:
     tool = document.get("tool", {})
     section = tool.get(SECTION) if isinstance(tool, dict) else None
+    if section is None and isinstance(tool, dict) and SECTION.replace("-", "_") in tool:
+        raise ConfigError(f"{path}: the table is 'tool.{SECTION}', not 'tool.{SECTION.replace('-', '_')}'")
     if section is not None and not isinstance(section, dict):
         raise ConfigError(f"{path}: 'tool.{SECTION}' must be a table, not {section!r}")
     return section

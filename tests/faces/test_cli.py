@@ -262,7 +262,11 @@ def test_configuration_of_the_nearest_directory_holds(cli: Cli, project: Path) -
     ("arguments", "message"),
     [
         (["--select", "ZZZ"], "unknown rule selector 'ZZZ'"),
-        (["nothing.py"], "nothing.py: no such file or directory"),
+        (["nothing.py"], "nothing.py: no such file or directory\n"),
+        (["chek", "."], "chek: no such file or directory; did you mean the command 'check'?"),
+        ([""], "'': no such file or directory"),
+        (["--select", ""], "expected codes or their prefixes, or ALL, not ''"),
+        (["rule", "zzz"], "unknown rule 'zzz'; `torchdev-lint rule --all` prints all of them"),
         (["--config", "none.toml"], "none.toml: cannot be read"),
         (["--config", "selct = []"], "did you mean 'select'"),
         (["--config", "lint.toml", "--isolated"], "cannot be given together with --isolated"),
@@ -283,7 +287,7 @@ def test_bad_usage_is_an_error_of_one_line_and_gives_2(
     outcome = cli("--fix", *arguments) if arguments[0] != "rule" else cli(*arguments)
     assert outcome.code == 2
     assert outcome.out == ""
-    assert message in outcome.err.splitlines()[-1]
+    assert message in outcome.err.splitlines(keepends=True)[-1]
     assert "Traceback" not in outcome.err
     assert (project / "a.py").read_text() == f"{HEAD}x = SAFE\n"
 

@@ -87,6 +87,15 @@ def test_every_command_is_there() -> None:
     assert dispatched | {"check"} == set(COMMANDS)
 
 
+def test_the_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    listed = capsys.readouterr().out.partition("\ncommands:\n")[2]
+    assert {
+        line.split()[0] for line in listed.splitlines() if line.startswith("  ") and line[2] != " "
+    } == set(COMMANDS)
+
+
 def test_the_flags_are_those_of_the_parsers() -> None:
     check = next(command for command in commands() if command.name == "check")
     names = {name for flag in check.flags for name in flag.names}

@@ -186,6 +186,8 @@ def test_nothing_to_read(explain, capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = explain("", "missing.txt")
     assert code == 2
     assert "missing.txt: cannot be read: No such file" in err
+    assert explain("", "TDV001")[2].endswith("; `torchdev-lint rule TDV001` explains a rule\n")
+    assert explain("", ERROR)[2].endswith("; the error itself goes to standard input\n")
     code, _, err = explain(ERROR, "--source", "gone.py")
     assert code == 2
     assert "--source: gone.py: no such file" in err

@@ -138,8 +138,8 @@ def test_infer_tells_of_a_line_once_for_each_way_that_leads_there() -> None:
     ("name", "text", "message"),
     [
         ("missing.py", None, "cannot be read"),
-        ("a.py", "def f(:", "line 1"),
-        ("a.py:3", "x = 1\n", "there is no statement on line 3"),
+        ("a.py", "def f(:", "a.py:1: Syntax error"),
+        ("a.py:3", "x = 1\n", "a.py: there is no statement on line 3 (of 1)"),
     ],
 )
 def test_infer_says_what_is_wrong(
@@ -150,3 +150,24 @@ def test_infer_says_what_is_wrong(
     outcome = cli("infer", str(tmp_path / name))
     assert outcome.code == 2
     assert message in outcome.err
+
+
+def test_what_the_inference_notes_for_itself_is_not_listed() -> None:
+    code = """\
+import torch
+net = torch.nn.Linear(2, 2)
+layers = torch.nn.ModuleList()
+opt = torch.optim.Adam(net.parameters())
+opt.step()
+cache = something()
+cache[1] = torch.ones(2)
+cache["k"] = torch.ones(2)
+cache[key] = torch.ones(2)
+for made in nets():
+    layers[made.name] = torch.nn.Linear(2, 2)
+"""
+    [section] = sections(code)
+    names = [name for name, _ in section.rows]
+    assert [name for name in names if name.startswith("opt")] == ["opt"]
+    assert [name for name in names if name.startswith("cache")] == ["cache", "cache[key]"]
+    assert [name for name in names if name.startswith("layers")] == ["layers", "layers[...]"]

@@ -130,6 +130,7 @@ def test_narrow_locales_lose_nothing(project: Path) -> None:
             ["check", "--selct", "TDV"],
             "torchdev-lint: error: unrecognized arguments: --selct; did you mean '--select'?\n",
         ),
+        (["--foo"], "torchdev-lint: error: unrecognized arguments: --foo; --help lists the options\n"),
         (["--zzz=1"], "torchdev-lint: error: unrecognized arguments: --zzz=1; --help lists the options\n"),
         (["explain", "--output-fromat=json"], "did you mean '--output-format'?\n"),
     ],

@@ -99,6 +99,16 @@ def test_what_says_nothing_is_said(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "program.py" in err
 
 
+def test_a_backend_that_is_not_there_is_no_agreement(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    code, out, err = verify(capsys, "--backend", "cuda", str(folder / "good.py"))
+    assert code == 2
+    assert "unavailable" in out
+    assert err.startswith(f"error: {folder / 'good.py'}: ")
+
+
 def test_a_missing_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = verify(capsys, str(tmp_path / "none.py"))
     assert (code, out) == (2, "")

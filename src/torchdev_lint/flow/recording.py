@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -20,6 +21,11 @@ from torchdev_lint.flow.values import (
     Object,
     Value,
 )
+
+_OUR_OWN = re.compile(r"\[(?!True\b|False\b|None\b)[A-Za-z_]\w*[^'\"]*\]$")
+"""What the inference notes of an object for itself (`[modules]` of an optimizer), unlike items, whose keys are written as literals."""
+_SINCE = re.compile(r" since \d+\]$")
+"""Behind a key that is only a name: since which assignment of it (`patterns.item_name`)."""
 
 LineOf = Callable[[cst.CSTNode], "int | None"]
 
@@ -98,8 +104,11 @@ class Recorder:
     def _attributes(self, env: Environment, name: str, thing: Object) -> Iterator[tuple[str, str]]:
         state = env.state(thing)
         for attribute, held in state.attributes.items():
+            if _OUR_OWN.match(attribute) and not _SINCE.search(attribute):
+                continue
             moves = " (moves with it)" if attribute in state.registered else ""
-            text = f"{name}{attribute}" if attribute.startswith("[") else f"{name}.{attribute}"
+            item = "[...]" if attribute.startswith("[+") else _SINCE.sub("]", attribute)
+            text = f"{name}{item}" if item.startswith("[") else f"{name}.{attribute}"
             yield text, f"{self._described(env, held)}{moves}"
 
     def _described(self, env: Environment, value: Value) -> str:

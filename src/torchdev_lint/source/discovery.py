@@ -80,7 +80,7 @@ def discover(paths: Sequence[str], rules_for: Callable[[str], FileRules]) -> Dis
                 path = os.path.normpath(path)
                 walk.files[path] = os.path.realpath(path)
         else:
-            raise DiscoveryError(f"{path}: no such file or directory")
+            raise DiscoveryError(f"{path or repr(path)}: no such file or directory")
     return Discovered(tuple(_unique(walk.files)), tuple(walk.problems))
 
 

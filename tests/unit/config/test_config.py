@@ -195,6 +195,10 @@ def test_the_nearest_file_with_our_section_counts(tmp_path: Path) -> None:
         ('extend = "none.toml"', "'extend': "),
         ('extend = "pyproject.toml"', "'extend' (= 'pyproject.toml') leads back to "),
         ("select = [", "not valid TOML"),
+        (
+            'lint = {select = ["TDV001"]}',
+            "unknown key 'lint' (= {'select': ['TDV001']}); its keys stand one table further up",
+        ),
     ],
 )
 def test_mistakes_are_errors_of_one_line_that_name_file_key_and_value(
@@ -212,6 +216,17 @@ def test_a_section_that_is_no_table_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[tool]\ntorchdev-lint = 3\n")
     with pytest.raises(ConfigError, match="must be a table"):
         config_in(str(tmp_path))
+
+
+def test_the_name_of_the_package_is_no_section(tmp_path: Path) -> None:
+    """It would be passed over in silence, and all rules with it."""
+    (tmp_path / "pyproject.toml").write_text('[tool.torchdev_lint]\nselect = ["TDV001"]\n')
+    with pytest.raises(
+        ConfigError, match=r"pyproject.toml: the table is 'tool.torchdev-lint', not 'tool.torchdev_lint'$"
+    ):
+        config_in(str(tmp_path))
+    (tmp_path / "pyproject.toml").write_text("[tool.coverage.run]\nomit = ['torchdev_lint']\n")
+    assert config_in(str(tmp_path)) is None
 
 
 def test_bytes_that_are_no_text_are_an_error(tmp_path: Path) -> None:
@@ -242,6 +257,8 @@ def test_a_given_file_must_be_there(tmp_path: Path) -> None:
 def test_inline_settings_go_on_top() -> None:
     config = override(Config(select=("TDV001",), ignore=("TDV002",)), 'select = ["TDV1"]')
     assert (config.select, config.ignore) == (("TDV1",), ("TDV002",))
+    with pytest.raises(ConfigError, match=r"\) in 'select=TDV001'; a string needs its quotes$"):
+        override(Config(), "select=TDV001")
     with pytest.raises(ConfigError, match="--config: unknown key 'slect'"):
         override(config, "slect = []")
 
