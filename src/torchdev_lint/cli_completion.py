@@ -13,7 +13,7 @@ SHELLS = ("bash", "zsh", "fish")
 PROGRAM = "torchdev-lint"
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
-    "check": ("cli_options", "check files"),
+    "check": ("cli_flags", "check files"),
     "rule": ("cli_rule", "print the documentation of rules"),
     "config": ("cli_config", "list or describe the options of the configuration"),
     "explain": ("cli_explain", "explain a pasted PyTorch error"),

@@ -26,7 +26,7 @@ NEVER = (
 """Of the standard library."""
 
 OWN = (
-    "cli cli_check cli_options cli_output cli_parser config config_file config_options diagnostics files globs "
+    "cli cli_check cli_flags cli_options cli_output cli_parser cli_settings config config_file config_options diagnostics files globs "
     "engine report fixes source rules.codes stubs torch_api.versions"
 ).split()
 """Our own rooms and modules; not the inference, no rule, no server, not the harness."""

@@ -19,6 +19,8 @@ LAYERS = (
     ("lsp",),
     (
         "cli_parser",
+        "cli_flags",
+        "cli_settings",
         "cli_options",
         "cli_output",
         "cli_noqa",

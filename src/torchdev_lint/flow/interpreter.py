@@ -11,9 +11,11 @@ from torchdev_lint.flow import (  # registers the handlers, too
     calls,
     checkpoints,
     contexts,
+    definitions,
     expressions,
     forwarding,
     loaded_models,
+    loops,
     module_parameters,
     own_state,
     returned_factories,
@@ -55,7 +57,7 @@ from torchdev_lint.torch_api.devices import DEVICE_NAME, DEVICE_WORDS
 LEAST = 2_000
 """Statements that may be executed for a function that is read on its own, whatever the others have cost."""
 
-__all__ = ["calls", "contexts", "expressions", "read_module", "statements"]
+__all__ = ["calls", "contexts", "definitions", "expressions", "loops", "read_module", "statements"]
 
 
 def read_module(

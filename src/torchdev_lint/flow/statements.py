@@ -1,8 +1,8 @@
-"""Executing statements."""
+"""Executing statements: assignments, jumps, branches, `try` and `match` (`loops`, `definitions` and `contexts` have the others)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 
 import libcst as cst
 
@@ -16,27 +16,21 @@ from torchdev_lint.flow import (
     operations,
     placements,
     truths,
-    turns,
 )
-from torchdev_lint.flow.classes import ClassModel, decorator_names
 from torchdev_lint.flow.conditions import (
     FALSE,
     TRUE,
     Atom,
     Constant,
     Formula,
-    Key,
     conjunction,
     known,
     negate,
     truth,
 )
-from torchdev_lint.flow.decorators import decorated, run_on_class
 from torchdev_lint.flow.device_values import as_device
-from torchdev_lint.flow.environment import Environment, merge, merge_all
-from torchdev_lint.flow.frame import Counter, Frame, Loop, statement
-from torchdev_lint.flow.functions import evaluate_defaults
-from torchdev_lint.flow.iteration import counts_only, indexes_with, is_exact, iterate, rounds
+from torchdev_lint.flow.environment import Environment, merge_all
+from torchdev_lint.flow.frame import Frame, statement
 from torchdev_lint.flow.lattice import Accelerator
 from torchdev_lint.flow.matching import matches
 from torchdev_lint.flow.patterns import assign, change
@@ -44,17 +38,12 @@ from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import (
     NONE,
     UNKNOWN,
-    Class,
     DeviceValue,
     Entries,
-    Function,
     Items,
     Literal,
     Many,
-    Object,
-    State,
     Tensor,
-    Value,
 )
 from torchdev_lint.torch_api.modules import IN_PLACE_MOVES
 from torchdev_lint.torch_api.operators import SCALAR, SHARED
@@ -227,124 +216,6 @@ def _is_main_guard(test: cst.BaseExpression) -> bool:
     return type(test) is cst.Comparison and type(test.left) is cst.Name and test.left.value == "__name__"
 
 
-@statement(cst.For)
-def visit_For(frame: Frame, node: cst.For) -> None:
-    iterable = frame.evaluate(node.iter)
-    known = is_exact(frame, iterable) and not (
-        counts_only(node.iter) and not indexes_with(frame, node.target, [node.body])
-    )
-    # nested loops multiply: beyond the budget each body is run once
-    again = 2 if frame.analysis.budget > 0 else 1
-    items = rounds(frame, iterable) if known else [iterate(frame, iterable)] * again
-
-    start = frame.env.heap
-
-    def enter(iteration: int) -> None:
-        if iteration and not known:
-            _renew(frame, items[iteration], start)
-        assign(frame, node.target, items[iteration])
-
-    counter = None if known or again == 1 else turns.counter_of(frame, node)
-    _loop(frame, node.body.body, enter, node.orelse, rounds=len(items), exact=known, counter=counter)
-
-
-def _renew(frame: Frame, item: Value, start: Mapping[Key, State]) -> None:
-    """Another item of a loop: what was done with the one before has not been done with this one, nor with its parts."""
-    heap = frame.env.heap
-    wholes = {
-        one.key for one in (item.items if isinstance(item, Items) else (item,)) if isinstance(one, Object)
-    }
-    for key in [key for key, state in heap.items() if start.get(key) is not state and _is_part(key, wholes)]:
-        if key in start:
-            heap[key] = start[key]
-        else:
-            del heap[key]
-
-
-def _is_part(key: Key, wholes: set[Key]) -> bool:
-    """Whether a thing is one of some, or a part of one: `batch`, `batch[0]`, `batch.x`."""
-    while isinstance(key, tuple) and key:
-        if key in wholes:
-            return True
-        if key[0] not in ("item", "attr"):
-            return False
-        key = key[1]
-    return False
-
-
-@statement(cst.While)
-def visit_While(frame: Frame, node: cst.While) -> None:
-    test = truths.condition(frame, node.test)
-    # what holds at first (`while step < 500`) will not hold for ever, unless nothing in it can change
-    endless = test == TRUE and not any(
-        isinstance(part, cst.Name) and part.value != "True" for part in walk(node.test)
-    )
-
-    def enter(iteration: int) -> None:
-        if not endless:
-            frame.env.assume(truths.condition(frame, node.test))
-
-    if test == FALSE:
-        frame.execute([] if node.orelse is None else node.orelse.body.body)
-        return
-    again = 2 if frame.analysis.budget > 0 else 1
-    _loop(frame, node.body.body, enter, node.orelse, rounds=again, endless=endless)
-
-
-def _loop(
-    frame: Frame,
-    body: Sequence[cst.CSTNode],
-    enter: Callable[[int], None],
-    orelse: cst.Else | None,
-    *,
-    rounds: int,
-    exact: bool = False,
-    endless: bool = False,
-    counter: Counter | None = None,
-) -> None:
-    """Run a loop's body: for each known item (`exact`), else twice, after which what still changes is unknown.
-
-    Each iteration that is run is exact, so that a fault which only shows in the second one (state carried over) is
-    seen, and nothing is reported that an actual iteration would not meet.
-    """
-    before, salt, outer_round = frame.env, frame.salt, frame.round
-    loop = Loop(counter=counter)
-    frame.loops.append(loop)
-    current, ends = before.copy(), []
-    for iteration in range(rounds):
-        frame.salt = (*salt, iteration)
-        loop.turn = iteration
-        if exact:
-            frame.round = (*outer_round, iteration)
-        frame.env, frame.alive = current, True
-        enter(iteration)
-        frame.execute(body)
-        end = merge_all([*([frame.env] if frame.alive else []), *loop.continues])
-        loop.continues.clear()
-        if end is None:
-            break
-        ends.append(end)
-        current = end.copy()
-    frame.loops.pop()
-    frame.salt, frame.round = salt, outer_round
-    after: Environment | None = None
-    if ends:
-        merged = ends[-1] if exact else merge(ends[0], ends[-1])
-        assert merged is not None
-        # whoever comes out of a loop over known items has not returned from any of its rounds
-        path = merged.path if exact else before.path
-        after = Environment(merged.names, merged.heap, path, merged.default_device, merged.imported)
-    elif not endless:
-        after = before
-    if endless:
-        after = None
-    if orelse is not None and after is not None:
-        after = frame.run_branch(after, orelse.body.body)
-    for exit_ in loop.breaks:
-        exit_.path = before.path
-    frame.resume(after, *loop.breaks)
-
-
 @statement(cst.Try, cst.TryStar)
 def visit_Try(frame: Frame, node: cst.Try | cst.TryStar) -> None:
     failed: Formula = Atom("opaque", ("exception", id(node), frame.uid, frame.salt))
@@ -438,92 +309,3 @@ def visit_Match(frame: Frame, node: cst.Match) -> None:
             remaining.assume(negate(matched))
     flows.append(remaining)
     frame.resume(*flows)
-
-
-@statement(cst.FunctionDef)
-def visit_FunctionDef(frame: Frame, node: cst.FunctionDef) -> None:
-    defaults = evaluate_defaults(frame, node)
-    function = Function(node, node.name.value, frame, decorators=decorator_names(node), defaults=defaults)
-    frame.bind(node.name.value, decorated(frame, node, function))
-    frame.analysis.notes["defined under", id(node)] = frame.env.path
-    frame.analysis.meet(function)
-
-
-@statement(cst.ClassDef)
-def visit_ClassDef(frame: Frame, node: cst.ClassDef) -> None:
-    bases = tuple(frame.analysis.imports.force(frame.evaluate(base.value)) for base in node.bases)
-    model = ClassModel(node.name.value, node, frame, bases, decorators=decorator_names(node))
-    for keyword in node.keywords:
-        if keyword.keyword is not None and keyword.keyword.value == "metaclass":
-            model.metaclass = frame.analysis.imports.force(frame.evaluate(keyword.value))
-    body = Frame(
-        frame.analysis,
-        frame.env.inside(),
-        parent=frame,
-    )
-    if model.is_enum:
-        frame.analysis.quiet += 1  # the members of an enumeration are names
-    fields: list[str] = []
-    for line in node.body.body:
-        if isinstance(line, cst.FunctionDef):
-            evaluate_defaults(body, line)
-            names = decorator_names(line)
-            if "setter" in names or "deleter" in names:
-                if "setter" in names:
-                    model.setters[line.name.value] = line
-                continue
-            model.methods[line.name.value] = line
-            plain = Function(line, line.name.value, body, decorators=names)
-            wrapped = decorated(body, line, plain)
-            if isinstance(wrapped, Function) and wrapped != plain:
-                model.wrapped[line.name.value] = wrapped
-            continue
-        if isinstance(line, cst.SimpleStatementLine):
-            fields += [
-                part.target.value
-                for part in line.body
-                if isinstance(part, cst.AnnAssign) and isinstance(part.target, cst.Name)
-            ]
-        body.execute([line])
-    if model.is_enum:
-        frame.analysis.quiet -= 1
-    inherited = [name for base in model.bases_in_file() for name in base.fields]
-    model.fields = tuple(dict.fromkeys([*inherited, *fields]))
-    model.attributes = frame.analysis.table(dict(body.env.names))
-    model.is_complete = True
-    frame.env.heap = body.env.heap
-    frame.bind(node.name.value, Class(model))
-    for name, method in model.methods.items():
-        frame.analysis.meet(model.function(method, name, None))
-    run_on_class(frame, node, Class(model))
-
-
-@statement(cst.Import)
-def visit_Import(frame: Frame, node: cst.Import) -> None:
-    for alias in node.names:
-        path = _dotted_name(alias.name)
-        frame.analysis.imported.add(path.partition(".")[0])
-        if alias.asname is not None and isinstance(alias.asname.name, cst.Name):
-            frame.bind(alias.asname.name.value, frame.analysis.imports.imported(frame, path, ""))
-        else:
-            frame.bind(path.partition(".")[0], frame.analysis.imports.package(frame, path))
-
-
-@statement(cst.ImportFrom)
-def visit_ImportFrom(frame: Frame, node: cst.ImportFrom) -> None:
-    base = "." * len(node.relative) + ("" if node.module is None else _dotted_name(node.module))
-    frame.analysis.imported.add(base.partition(".")[0])
-    if isinstance(node.names, cst.ImportStar):
-        frame.analysis.imports.star(frame, base)
-        return
-    for alias in node.names:
-        name = _dotted_name(alias.name)
-        bound = alias.name if alias.asname is None else alias.asname.name
-        assert isinstance(bound, cst.Name)
-        frame.bind(bound.value, frame.analysis.imports.imported(frame, base, name))
-
-
-def _dotted_name(node: cst.BaseExpression) -> str:
-    if isinstance(node, cst.Attribute):
-        return f"{_dotted_name(node.value)}.{node.attr.value}"
-    return node.value if isinstance(node, cst.Name) else ""
