@@ -52,6 +52,9 @@ class Imports(Protocol):
     def assign(self, module: Namespace, name: str) -> None:
         """`module.name` is set to something: its value is not known from here on."""
 
+    def stays_on_current_gpu(self) -> bool:
+        """Whether the project is programs, not a library, and none of them names a GPU other than the current one."""
+
     def runs_on_host(self) -> bool:
         """Whether the script beside the checked file never speaks of devices: then neither is anything else of its program on one."""
 
@@ -64,6 +67,10 @@ class NoImports:
         return True
 
     def runs_on_host(self) -> bool:
+        """Nothing is known of what is beside it."""
+        return False
+
+    def stays_on_current_gpu(self) -> bool:
         """Nothing is known of what is beside it."""
         return False
 

@@ -59,6 +59,16 @@ _STAR = re.compile(r"import\s*\*")
 _CLASS_NAME = re.compile(r"[A-Z]\w*[a-z]")
 
 
+_INSTALLED_BY = ("setup.py", "setup.cfg", "pyproject.toml")
+"""What makes a project something that others install and put on the device that they want."""
+
+_NAMES_A_GPU = re.compile(
+    r"cuda:(?:[1-9{%]|['\"] *[+%])|\.cuda\((?!\s*\)|\s*non_blocking|\s*async)|['\"]cuda['\"] *, *\w|device_ids|device_map|"
+    r"torch\.device\(\s*(?:args|opt|opts|cfg|config|self)\b|['\"]--(?:device|gpu[-_]?ids?)['\"]"
+)
+"""How programs put things on a GPU that has a number."""
+
+
 class Sources(Protocol):
     """Where the texts of a project come from."""
 
@@ -125,6 +135,20 @@ class Project:
         beside = os.path.dirname(self.path)
         texts = [self.sources.text(os.path.join(beside, name)) for name in _SCRIPTS]
         return all(text is None or DEVICE_WORDS.search(text) is None for text in texts)
+
+    def stays_on_current_gpu(self) -> bool:
+        """Whether the project is programs, not a library, and none of them names a GPU other than the current one.
+
+        A process that makes a device its own by `set_device` has it as the current one.
+        """
+        above = up_to_root(os.path.dirname(self.path), self.sources.exists)
+        if above is None or any(self.sources.exists(os.path.join(above[-1], name)) for name in _INSTALLED_BY):
+            return False
+        speaking = [path for word in ("cuda", "device(") for path in self.sources.mentioning(above[-1], word)]
+        texts = [self.sources.text(path) for path in dict.fromkeys(speaking)]
+        return bool(texts) and not any(
+            text is None or ("set_device(" not in text and _NAMES_A_GPU.search(text)) for text in texts
+        )
 
     def texts_around(self, analysis: Analysis) -> list[str]:
         """The texts of the scripts beside the file, and of the files that it imports from at its top."""

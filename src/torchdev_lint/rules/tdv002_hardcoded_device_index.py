@@ -29,7 +29,8 @@ failure, in a function that a decorator, a mark of the module or what runs befor
 such places. Index 0 is not reported in a file that imports libraries of compiled kernels (Triton, flash-attn, CUTLASS, ...) without
 a `try`: it runs on an accelerator or not at all. Comparisons, dictionary keys, messages, `choices=`, members of an enumeration,
 words of a command line and documentation strings are text, not uses. `device=0` is only read as an index in calls of PyTorch's
-own functions and methods.
+own functions and methods. The default of a command line's option is not reported where the file asks for availability whenever it reads
+the option (`args.device if torch.cuda.is_available() else "cpu"`), also in another function, or never reads it.
 """
 
 from __future__ import annotations
