@@ -25,7 +25,7 @@ MAX_DEPTH = 3
 
 Place = Either["host", "elsewhere", "unknown"]
 
-_ARRAYS = ("np.", "numpy.", "cv2.")
+_ARRAYS = ("np.", "numpy.", "cv2.", "torchvision.models.")
 _MAKES = re.compile(r"(?:^|\.)(?:from_numpy|Tensor|FloatTensor|LongTensor|IntTensor)$")
 
 
@@ -58,11 +58,32 @@ def _given(frame: Frame, node: cst.FunctionDef, parameter: str, owner: str, dept
     if position is None or depth >= MAX_DEPTH:
         return "unknown"
     places: set[Place] = set()
-    for call, function in _calls(frame, node.name.value, owner):
+    for call, function in calls_of(frame, node.name.value, owner):
         argument = None if function is node else _argument(call, position, parameter)
         if argument is not None:
-            places.add(_place(frame, argument, _assigned(function, call), function, depth))
+            place = _place(frame, argument, _assigned(function, call), function, depth)
+            if place == "unknown" and function is not None and _prepares(frame, function, depth):
+                place = "host"
+            places.add(place)
     return _of(places)
+
+
+_PICTURE = re.compile(r"(?:image|img|picture|pic|sample)s?$")
+
+
+def _prepares(frame: Frame, function: cst.FunctionDef, depth: int) -> bool:
+    """Whether a function gives out the items of a data set, or is only called by one that does, as far as any calls it."""
+    names = [one.name.value for one in function.params.params[:2]]
+    if function.name.value == "__getitem__" or (
+        function.name.value == "__call__" and len(names) == 2 and _PICTURE.match(names[1])
+    ):
+        return True  # of a data set, or of a transform of its items
+    if depth >= MAX_DEPTH or function.name.value.startswith("__"):
+        return False
+    callers = [caller for _, caller in calls_of(frame, function.name.value, "") if caller is not function]
+    return bool(callers) and all(
+        caller is not None and _prepares(frame, caller, depth + 1) for caller in callers
+    )
 
 
 def _of(places: set[Place]) -> Place:
@@ -91,9 +112,11 @@ def _all_calls(module: cst.Module) -> dict[str, list[_Made]]:
 _calls_of_another = remembered(cst.Module)(_all_calls)
 
 
-def _calls(frame: Frame, name: str, owner: str) -> Iterator[_Made]:
+def calls_of(frame: Frame, name: str, owner: str, *, elsewhere: bool = True) -> Iterator[_Made]:
     """The calls of what has this name, in the file that it stands in, and in those that say where it comes from."""
     yield from _all_calls(frame.analysis.module).get(name, ())
+    if not elsewhere:
+        return
     told = owner or os.path.splitext(os.path.basename(frame.analysis.source.path))[0]
     for module in frame.analysis.imports.callers(name, told):
         yield from _calls_of_another(module).get(name, ())

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
-from torchdev_lint.flow import device_values, forwarding, literals, loading_scopes, operands
+from torchdev_lint.flow import device_values, forwarding, literals, loading_callers, loading_scopes, operands
 from torchdev_lint.flow.accelerator_needs import needs_accelerator
 from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.callsites import CallSite
@@ -26,6 +26,7 @@ from torchdev_lint.flow.saved_files import SAVING, saved_from_host
 from torchdev_lint.flow.trees import all_parameters, walk
 from torchdev_lint.flow.values import NONE, Api, Literal, Object, Value
 from torchdev_lint.torch_api import checkpoints as api
+from torchdev_lint.torch_api.devices import DEVICE_WORDS
 from torchdev_lint.torch_api.modules import MODULE_EVIDENCE
 
 
@@ -60,6 +61,8 @@ def note(frame: Frame, path: str, site: CallSite) -> None:
         or frame.analysis.learn(saved_from_host, frame.analysis)
         or use.saved_here
         or not is_weights
+        or loading_callers.follows_training(frame)
+        or loading_callers.goes_on_with_accelerator(frame, site.node)
         or loading_scopes.goes_to_accelerator(frame, loading_scopes.scope_of(frame), site.node)
         or (use.published and path not in api.ALWAYS_WEIGHTS)
     ):
@@ -131,8 +134,22 @@ def _is_on_accelerator(frame: Frame) -> bool:
 
 
 def _stays_on_host(frame: Frame) -> bool:
-    """Whether the file saves what it loads, or its like, and never speaks of devices: it was on the CPU when it was saved."""
-    return not frame.analysis.speaks_of_devices and frame.analysis.says(SAVING)
+    """Whether the file saves what it loads, or its like, and never speaks of devices: it was on the CPU when it was saved.
+
+    So is what a script beside it saves, when neither speaks of devices.
+    """
+    if frame.analysis.speaks_of_devices:
+        return False
+    return frame.analysis.says(SAVING) or frame.analysis.learn(_saved_beside, frame.analysis)
+
+
+def _saved_beside(analysis: Analysis) -> bool:
+    """Whether scripts beside the file save something, and none of those speaks of devices either."""
+    known = analysis.notes.get("saved beside")
+    if known is None:
+        saving = [text for text in analysis.imports.texts_around(analysis) if SAVING.search(text) is not None]
+        known = analysis.notes["saved beside"] = bool(saving) and not any(map(DEVICE_WORDS.search, saving))
+    return bool(known)
 
 
 # -- what the program does with what it loads
@@ -151,6 +168,7 @@ class _Use:
     """Whether the file comes from the web, or is what others have trained: where it was saved is not in the program."""
     has_other_path: bool = False
     in_dataset: bool = False
+    """Whether it is no model for certain: an item of a data set, the state of a scheduler."""
 
     def is_data(self) -> bool:
         """Whether the names say that it is data of any kind."""
@@ -191,6 +209,7 @@ def _use(frame: Frame, site: CallSite) -> _Use:
         or any(_is_shipped(frame, word) for word in words)
         or _is_beside(frame, path, words)
         or _says_where_to_get(frame)
+        or _is_backbone(frame, path)
         or any(api.PUBLISHED_NAME.search(word) for word in (*words, _literal(site.arguments[0].value)))
         or _is_published_by_default(frame, path)
     )
@@ -199,8 +218,10 @@ def _use(frame: Frame, site: CallSite) -> _Use:
         use.names.append(frame.function.name)
         owner = frame.function.owner
         use.saved_here = use.saved_here or _saved_by_class(frame, path_text)
-        use.in_dataset = frame.function.name in ("__getitem__", "collate", "collate_fn") or (
-            owner is not None and ("Data" in owner.name or owner.find("__getitem__") is not None)
+        use.in_dataset = (
+            use.in_dataset
+            or frame.function.name in ("__getitem__", "collate", "collate_fn")
+            or (owner is not None and ("Data" in owner.name or owner.find("__getitem__") is not None))
         )
     return use
 
@@ -219,6 +240,22 @@ def _is_published_by_default(frame: Frame, path: cst.BaseExpression) -> bool:
             return _is_address_by_default(frame, name)
         case _:
             return False
+
+
+def _is_backbone(frame: Frame, path: cst.BaseExpression) -> bool:
+    """Whether a module fills itself when it is made, from a file that it need not be given: weights that it is to start from."""
+    function = frame.function
+    if (
+        function is None
+        or function.owner is None
+        or not function.owner.is_module
+        or function.name != "__init__"
+    ):
+        return False
+    return isinstance(path, cst.Name) and any(
+        one.name.value == path.value and isinstance(one.default, cst.Name) and one.default.value == "None"
+        for one in all_parameters(function.node.params)
+    )
 
 
 def _is_address_by_default(frame: Frame, name: str) -> bool:
@@ -415,7 +452,12 @@ def _read_scope(
                 if not met and any(frame.analysis.text(argument.value) == path for argument in arguments):
                     use.published = use.published or _fetches(frame, node)
                 if api.TAKES_WEIGHTS.search(name) and any(id(one.value) in around for one in arguments):
-                    use.into_state_dict = True
+                    if api.SCHEDULER.search(text.rpartition(".")[0]):
+                        use.in_dataset = (
+                            True  # numbers, as a rule (torch/optim/lr_scheduler.py, `state_dict`)
+                        )
+                    else:
+                        use.into_state_dict = True
             case cst.Attribute(value=value, attr=cst.Name(value="state_dict")) if value is call:
                 use.as_module = True
             case cst.Subscript(value=value, slice=keys) if value is call and _weight_key(keys):

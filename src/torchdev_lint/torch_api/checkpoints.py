@@ -41,7 +41,7 @@ PUBLISHED_NAME = re.compile(r"-[0-9a-f]{8,}\.\w+$")
 TO_BE_DOWNLOADED = re.compile(r"(?is)(?:download|wget|curl).{0,80}?https?://")
 """What documentation says of weights that are on the web."""
 
-OF_OTHERS = re.compile(r"(?i)pre_?train|hugging_?face|(?:^|_)hf(?:_|$)")
+OF_OTHERS = re.compile(r"(?i)pre_?train|(?<![a-z])pre\.pth?$|hugging_?face|(?:^|_)hf(?:_|$)")
 """Names of files of weights that were trained elsewhere, by others as a rule, or put on a hub."""
 
 RANK = re.compile(r"(?i)(?:^|_)rank(?:_|$)")
@@ -77,6 +77,9 @@ TAKES_WEIGHTS = re.compile(
     r"load_weights|load_params|from_checkpoint|load_pretrained)"
 )
 """Functions that are given the weights of a model."""
+
+SCHEDULER = re.compile(r"(?i)(?:^|[._])(?:lr_)?sched(?:uler)?s?$")
+"""Names of schedulers of the learning rate, whose state holds numbers."""
 
 SAVES = re.compile(r"(?i)(?:^|_)(?:save|train|fit|write|export|dump|store)")
 """Functions that may write the file whose name they are given."""

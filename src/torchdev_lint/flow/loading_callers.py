@@ -1,0 +1,127 @@
+"""How the code that loads a checkpoint is used: on the way to an accelerator, or after a training of the same run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from torchdev_lint.flow import loading_scopes
+from torchdev_lint.flow.callers_elsewhere import calls_of
+from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.operands import dotted
+from torchdev_lint.flow.trees import parents, walk
+
+_TRAINS = re.compile(r"(?i)(?:^|_)(?:train|fit|training)(?:_(?!dat|load|set|iter|trans)|$)")
+"""Functions that train, by name; not those that make the data for it."""
+
+_NEEDS_ONE = frozenset(
+    f"torch.cuda.{name}"
+    for name in ("get_device_name", "get_device_properties", "get_device_capability", "current_device")
+)
+"""What raises where there is no GPU (torch/cuda/__init__.py, `_lazy_init`)."""
+
+
+def goes_on_with_accelerator(frame: Frame, call: cst.Call) -> bool:
+    """Whether what runs along with the load, or with each call of its function, uses an accelerator, whatever the machine."""
+    if _uses_accelerator(loading_scopes.scope_of(frame), call):
+        return True
+    calls = [
+        (frame.analysis.module if scope is None else scope, made)
+        for made, scope in _calls(frame)
+        if made is not call
+    ]
+    return bool(calls) and all(_uses_accelerator(scope, made) for scope, made in calls)
+
+
+def follows_training(frame: Frame) -> bool:
+    """Whether every call of the function that loads, in its file, comes after one that trains: `train(args)`, then `test(args)`."""
+    calls = list(_calls(frame, elsewhere=False))
+    return bool(calls) and all(
+        _trained_before(frame.analysis.module if scope is None else scope, made) for made, scope in calls
+    )
+
+
+def _calls(frame: Frame, *, elsewhere: bool = True) -> Iterator[tuple[cst.Call, cst.FunctionDef | None]]:
+    """The calls of the function, and the outermost functions that they stand in."""
+    function = frame.function
+    if function is None or not isinstance(function.node, cst.FunctionDef) or frame.source.foreign:
+        return
+    owner = "" if function.owner is None else function.owner.name
+    if function.name.startswith("__") or (not elsewhere and owner):
+        return
+    for call, scope in calls_of(frame, function.name, owner, elsewhere=elsewhere):
+        if scope is not function.node:
+            yield call, scope
+
+
+def _along(scope: cst.CSTNode, call: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The nodes of a scope, in order, that run whenever a call in it does; without those of the functions within."""
+    above = parents(scope)
+    around = {id(call)}
+    current = above.get(id(call))
+    while current is not None:
+        around.add(current)
+        current = above.get(current)
+    apart: set[int] = set()
+    for node in walk(scope):
+        if id(node) in apart:
+            apart |= set(map(id, node.children))
+            continue
+        match node:
+            case cst.If(body=body, orelse=orelse) | cst.IfExp(body=body, orelse=orelse):
+                apart |= {id(part) for part in (body, orelse) if part is not None and id(part) not in around}
+            case cst.ExceptHandler() | cst.FunctionDef() | cst.ClassDef() | cst.Lambda():
+                if id(node) not in around and node is not scope:
+                    apart |= set(map(id, node.children))
+                    continue
+            case _:
+                pass
+        yield node
+
+
+def _uses_accelerator(scope: cst.CSTNode, call: cst.Call) -> bool:
+    named: set[str] = set()
+    for node in _along(scope, call):
+        match node:
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=value):
+                named.discard(name)
+                if _names_one(value, frozenset()):
+                    named.add(name)
+            case cst.Call(func=cst.Attribute(attr=cst.Name(value="cuda")), args=[]):
+                return True
+            case cst.Call(func=cst.Attribute(attr=cst.Name(value="to")), args=[cst.Arg(value=where), *_]) if (
+                _names_one(where, named)
+            ):
+                return True
+            case cst.Arg(keyword=cst.Name(value="device"), value=where) if _names_one(where, named):
+                return True
+            case cst.Call(func=function) if dotted(function) in _NEEDS_ONE:
+                return True
+            case _:
+                pass
+    return False
+
+
+def _names_one(node: cst.BaseExpression, named: frozenset[str] | set[str]) -> bool:
+    match node:
+        case cst.SimpleString():
+            return str(node.raw_value).partition(":")[0] == "cuda"
+        case cst.Name(value=name):
+            return name in named
+        case cst.Call(func=function, args=[cst.Arg(value=given)]):
+            return dotted(function) == "torch.device" and _names_one(given, named)
+        case _:
+            return False
+
+
+def _trained_before(scope: cst.CSTNode, call: cst.Call) -> bool:
+    for node in _along(scope, call):
+        if node is call:
+            return False
+        if isinstance(node, (cst.For, cst.While)) and loading_scopes.trains(node):
+            return True
+        if isinstance(node, cst.Call) and _TRAINS.search((dotted(node.func) or "").rpartition(".")[2]):
+            return True
+    return False
