@@ -61,7 +61,7 @@ class Report:
         return None
 
 
-_OF_DATASETS = re.compile(r"(?i)(?:^|_)(?:dataset|datasets|data_?loader|loader)$|dataset$")
+_OF_DATASETS = re.compile(r"(?i)(?:^|_)(?:dataset|datasets|data_?loader|loader)$|(?:dataset|loader)$")
 """Parameters, by name, that are on the CPU with all that they hold."""
 
 
@@ -76,7 +76,7 @@ def worth_telling(frame: Frame, found: Conflict) -> bool:
         or learn(_follows_default_device, frame, found)
     ):
         return False
-    if host_was_chosen(frame.env.path):
+    if host_was_chosen(frame.env.path) or _is_for_export(frame):
         return False
     for leaf in (found.left, found.right):
         if isinstance(leaf, Cpu) and _says_where(leaf.origin):
@@ -105,6 +105,19 @@ def worth_telling(frame: Frame, found: Conflict) -> bool:
             if root[0] == "parameter" and learn(given_from_host, frame, root):
                 return False
     return True
+
+
+_EXPORT = re.compile(r"(?i)(?:^|_)onnx(?:_|$)")
+
+
+def _is_for_export(frame: Frame) -> bool:
+    """Whether a function is only there for a model that is exported: `_onnx_merge_levels`. That is done on the CPU as well."""
+    current: Frame | None = frame
+    while current is not None:
+        if current.function is not None and _EXPORT.search(current.function.name):
+            return True
+        current = current.caller
+    return False
 
 
 def _has_parameters(state: State) -> bool:

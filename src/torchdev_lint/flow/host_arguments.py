@@ -26,6 +26,12 @@ def check(frame: Frame, site: CallSite, argument: Argument, name: str) -> None:
     device = _device(frame, argument.value)
     if device is None:
         return
+    if (
+        isinstance(argument.value, Tensor)
+        and argument.value.guess
+        and isinstance(argument.node.value, cst.Name)
+    ):
+        return  # one of several things that an unknown model returns: lengths are as likely a list
     found = conflict(CPU, device, frame.env.path)
     if found is None or found.level == Level.NO:
         return

@@ -25,6 +25,7 @@ from torchdev_lint.flow import (  # registers the handlers, too
 from torchdev_lint.flow.accelerator_needs import parts_for_accelerators
 from torchdev_lint.flow.analysis import Analysis, Options, Recording
 from torchdev_lint.flow.classes import ClassModel, held_at_first, symbolic_self, without_caller
+from torchdev_lint.flow.command_lines import minded_defaults
 from torchdev_lint.flow.conditions import Atom, Key
 from torchdev_lint.flow.environment import Environment
 from torchdev_lint.flow.events import DeviceLiteral, Event, MixedOperation
@@ -52,7 +53,7 @@ from torchdev_lint.flow.preparations import is_for_the_host, is_marked, run_befo
 from torchdev_lint.flow.projects import Project, sets_default_device
 from torchdev_lint.flow.trees import standing_alone, walk
 from torchdev_lint.flow.values import NONE, UNKNOWN, DeviceValue, Either, Function, Items, Many, Tensor, Value
-from torchdev_lint.torch_api.devices import DEVICE_NAME, DEVICE_WORDS
+from torchdev_lint.torch_api.devices import DEVICE_NAME, DEVICE_WORDS, SEEDING
 
 LEAST = 2_000
 """Statements that may be executed for a function that is read on its own, whatever the others have cost."""
@@ -101,7 +102,7 @@ def _at_once(of: tuple[str, object], function: Callable[..., Any], *given: Any) 
 
 def prepare(analysis: Analysis, project: Project | None) -> Frame:
     """The activation of a module that is about to be read."""
-    analysis.speaks_of_devices = DEVICE_WORDS.search(analysis.written) is not None
+    analysis.speaks_of_devices = DEVICE_WORDS.search(SEEDING.sub("", analysis.written)) is not None
     frame = Frame(analysis, Environment())
     analysis.skipped = is_marked(analysis.module)
     if project is not None:
@@ -257,6 +258,7 @@ def settle_literals(analysis: Analysis) -> list[DeviceLiteral]:
     settled = []
     bare = frozenset(map(id, standing_alone(analysis.module))) if analysis.literals else frozenset()
     meant = parts_for_accelerators(analysis.module) if analysis.literals else frozenset()
+    minded = minded_defaults(analysis.module) if analysis.literals else frozenset()
     tests = not TESTING.isdisjoint(analysis.imported) or has_tests(analysis.module)
     placing = _placing(analysis.module) if analysis.literals and tests else None
     for uses in analysis.literals.values():
@@ -270,6 +272,7 @@ def settle_literals(analysis: Analysis) -> list[DeviceLiteral]:
         decisive = called or uses
         guarded = (
             id(uses[0].node) in analysis.redeemed
+            or id(uses[0].node) in minded
             or (uses[0].index == 0 and id(uses[0].node) in meant)
             or all(use.guarded for use in decisive)
             or (bool(called) and all(u.guarded for u in uses if not u.inlined))

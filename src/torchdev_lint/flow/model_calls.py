@@ -41,7 +41,9 @@ def check_model_call(frame: Frame, site: CallSite, callee: Callee) -> None:
     inputs = [
         operand
         for argument in site.arguments
-        if not _may_be_lengths(frame, argument, callee) and not _is_record(frame, argument, callee)
+        if not _may_be_lengths(frame, argument, callee)
+        and not _is_record(frame, argument, callee)
+        and not _is_only_a_hint(frame, site, argument, callee)
         for operand in operands_of(frame, _without_positions(frame, argument, callee))
         if not is_scalar(operand.value) and not _is_placeholder(frame, operand, callee)
     ]
@@ -73,6 +75,19 @@ def check_model_call(frame: Frame, site: CallSite, callee: Callee) -> None:
                 else:
                     publish_mixed(frame, site.node, callee.text, report, found, other)
             break
+
+
+def _is_only_a_hint(frame: Frame, site: CallSite, argument: Argument, callee: Callee) -> bool:
+    """Whether attention is given a mask that it does not read: it is causal, no weights are wanted, and nothing is padded.
+
+    Source: torch/nn/functional.py, `multi_head_attention_forward`.
+    """
+    if argument.node.keyword is None or argument.node.keyword.value != "attn_mask" or callee.thing is None:
+        return False
+    if frame.state(callee.thing).api != "torch.nn.MultiheadAttention":
+        return False
+    said = [None if one is None else one.value for one in map(site.keyword, ("is_causal", "need_weights"))]
+    return said == [Literal(True), Literal(False)] and site.get(3, "key_padding_mask") is None
 
 
 def _note_wanted(frame: Frame, given: Device) -> None:

@@ -341,6 +341,9 @@ _CONTAINERS = {
 }
 
 
+_NO_TENSORS = _CONTAINERS | {"numpy.ndarray"}
+
+
 def is_instance(frame: Frame, node: cst.CSTNode, value: Value, classes: Value) -> Formula:
     """The condition of `isinstance(value, classes)`."""
     asked = classes.items if isinstance(classes, Items) else (classes,)
@@ -360,7 +363,7 @@ def is_instance(frame: Frame, node: cst.CSTNode, value: Value, classes: Value) -
         case Tensor(mapping=False, batch=False):
             return (
                 Constant(tensor)
-                if tensor or set(paths) <= _CONTAINERS | {"numpy.ndarray"}
+                if tensor or all(path.startswith("builtins.") or path in _NO_TENSORS for path in paths)
                 else opaque(frame, node)
             )
         case Items() | Many():

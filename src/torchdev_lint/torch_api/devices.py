@@ -84,3 +84,6 @@ def parse(text: str) -> tuple[str, int | None] | None:
 
 DEVICE_WORDS = re.compile(r"(?i)cuda|device|\.to\(|gpu|accelerat|\bmps\b|\bxpu\b")
 """What a text says that speaks of devices at all."""
+
+SEEDING = re.compile(r"\btorch\.cuda\.(?:manual_seed|manual_seed_all|seed|seed_all)\b")
+"""What programs say of GPUs by habit, whether they ever use one or not."""

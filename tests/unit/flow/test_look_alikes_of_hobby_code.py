@@ -1,0 +1,472 @@
+"""Pairs of look-alikes from tutorials, notebooks and hobby projects.
+
+Options of the command line, runs that train and test, programs for one GPU, helpers of data sets.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from torchdev_lint.config import Config
+from torchdev_lint.engine.findings import findings
+from torchdev_lint.engine.sources import DiskSources
+
+HEAD = """\
+import argparse
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn.utils.rnn import pack_padded_sequence
+"""
+DEVICE = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
+
+OPTION = """
+        if __name__ == "__main__":
+            parser = argparse.ArgumentParser()
+            parser.add_argument("--device", default="cuda:0", help="0 or 0,1 or cpu")
+            main(parser.parse_args())
+"""
+
+PAIRS: dict[str, tuple[str, str]] = {
+    "another function asks before it takes the option": (
+        """
+        def main(args):
+            device = torch.device(args.device if torch.cuda.is_available() else "cpu")
+            print(torch.ones(3, device=device))
+        """
+        + OPTION,
+        """
+        def main(args):
+            device = torch.device(args.device)
+            print(torch.ones(3, device=device))
+        """
+        + OPTION,
+    ),
+    "another function asks about the option, and takes it where there is one": (
+        """
+        def main(args):
+            if "cuda" in args.device and not torch.cuda.is_available():
+                device = torch.device("cpu")
+            else:
+                device = torch.device(args.device)
+            print(torch.ones(3, device=device))
+        """
+        + OPTION,
+        """
+        def main(args):
+            if torch.cuda.is_available():
+                print("there is one")
+            device = torch.device(args.device)
+            print(torch.ones(3, device=device))
+        """
+        + OPTION,
+    ),
+    "the option is set anew where there is none": (
+        """
+        def main(args):
+            if not torch.cuda.is_available():
+                args.device = "cpu"
+            print(torch.ones(3, device=args.device))
+        """
+        + OPTION,
+        """
+        def main(args):
+            if not torch.cuda.is_available():
+                args.workers = 0
+            print(torch.ones(3, device=args.device))
+        """
+        + OPTION,
+    ),
+    "another function insists on a GPU": (
+        """
+        def main(args):
+            assert torch.cuda.is_available(), "only on a GPU"
+            print(torch.ones(3, device=args.device))
+        """
+        + OPTION,
+        """
+        def main(args):
+            assert args.device, "which?"
+            print(torch.ones(3, device=args.device))
+        """
+        + OPTION,
+    ),
+    "an option that is never read": (
+        """
+        def main(args):
+            print(torch.ones(3, device=device))
+        """
+        + DEVICE
+        + OPTION,
+        """
+        def main(args):
+            print(torch.ones(3, device=args.device))
+        """
+        + OPTION,
+    ),
+    "tested after it was trained": (
+        """
+        def train(args):
+            torch.save(nn.Linear(3, 3).to("cuda" if args.gpu else "cpu").state_dict(), args.checkpoint)
+        def test(args):
+            model = nn.Linear(3, 3)
+            model.load_state_dict(torch.load(args.checkpoint))
+            return model.to("cuda" if args.gpu else "cpu")
+        if __name__ == "__main__":
+            args = options()
+            train(args)
+            print("testing")
+            test(args)
+        """,
+        """
+        def train(args):
+            torch.save(nn.Linear(3, 3).to("cuda" if args.gpu else "cpu").state_dict(), args.checkpoint)
+        def test(args):
+            model = nn.Linear(3, 3)
+            model.load_state_dict(torch.load(args.checkpoint))
+            return model.to("cuda" if args.gpu else "cpu")
+        if __name__ == "__main__":
+            args = options()
+            if args.train:
+                train(args)
+            print("testing")
+            test(args)
+        """,
+    ),
+    "a script that goes on with a GPU": (
+        """
+        model = torch.load("last_model.pt")
+        for data in loader:
+            print(model(data.float().cuda()))
+        """,
+        """
+        model = torch.load("last_model.pt")
+        for data in loader:
+            print(model(data.float().cuda() if torch.cuda.is_available() else data.float()))
+        """,
+    ),
+    "whose only caller has put the model on a GPU": (
+        """
+        def resume(model, path):
+            model.load_state_dict(torch.load(path)["model"])
+        def main(path):
+            device = "cuda"
+            model = build().to(device=device)
+            resume(model, path)
+        """,
+        """
+        def resume(model, path):
+            model.load_state_dict(torch.load(path)["model"])
+        def main(path):
+            device = "cuda" if torch.cuda.is_available() else "cpu"
+            model = build().to(device=device)
+            resume(model, path)
+        """,
+    ),
+    "a script that wants to know what GPU there is": (
+        """
+        def main(args):
+            model = nn.Linear(3, 3)
+            model.load_state_dict(torch.load(args.checkpoint)["model"])
+            model.to(args.device)
+        if __name__ == "__main__":
+            args = options()
+            print(torch.cuda.get_device_name())
+            main(args)
+        """,
+        """
+        def main(args):
+            model = nn.Linear(3, 3)
+            model.load_state_dict(torch.load(args.checkpoint)["model"])
+            model.to(args.device)
+        if __name__ == "__main__":
+            args = options()
+            print(torch.cuda.device_count())
+            main(args)
+        """,
+    ),
+    "the state of a scheduler": (
+        """
+        def resume(folder, scheduler):
+            scheduler.load_state_dict(torch.load(folder + "/scheduler.pt"))
+        """
+        + DEVICE,
+        """
+        def resume(folder, optimizer):
+            optimizer.load_state_dict(torch.load(folder + "/optimizer.pt"))
+        """
+        + DEVICE,
+    ),
+    "weights that a network is to start from": (
+        """
+        class Features(nn.Module):
+            def __init__(self, weights_path=None):
+                super().__init__()
+                self.layer = nn.Linear(3, 3)
+                if weights_path is not None:
+                    self.load_state_dict(torch.load(weights_path))
+        """,
+        """
+        class Features(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = nn.Linear(3, 3)
+            def resume(self, weights_path=None):
+                if weights_path is not None:
+                    self.load_state_dict(torch.load(weights_path))
+        """,
+    ),
+    "a file that says that it comes before": (
+        """
+        def main():
+            net = nn.Linear(3, 3)
+            net.load_state_dict(torch.load("./resnet34-pre.pth"), strict=False)
+        """
+        + DEVICE,
+        """
+        def main():
+            net = nn.Linear(3, 3)
+            net.load_state_dict(torch.load("./resnet34-last.pth"), strict=False)
+        """
+        + DEVICE,
+    ),
+    "a mask that is only a hint": (
+        """
+        class Block(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.attention = nn.MultiheadAttention(8, 2, batch_first=True)
+            def forward(self, x):
+                mask = nn.Transformer.generate_square_subsequent_mask(x.size(1))
+                return self.attention(x, x, x, need_weights=False, attn_mask=mask, is_causal=True)[0]
+        """,
+        """
+        class Block(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.attention = nn.MultiheadAttention(8, 2, batch_first=True)
+            def forward(self, x):
+                mask = nn.Transformer.generate_square_subsequent_mask(x.size(1))
+                return self.attention(x, x, x, attn_mask=mask, is_causal=True)[0]
+        """,
+    ),
+    "lengths among what a model returns": (
+        """
+        def train(loader, decoder):
+            for x, lengths in loader:
+                x, lengths = x.to("cuda"), lengths.to("cuda")
+                scores, lengths, order = decoder(x, lengths)
+                yield pack_padded_sequence(scores, lengths, batch_first=True)
+        """,
+        """
+        def train(loader, decoder):
+            for x, lengths in loader:
+                x = torch.ones(3, 3, device="cuda")
+                scores, order = decoder(x, lengths)
+                lengths = (x > 0).sum(1)
+                yield pack_padded_sequence(scores, lengths, batch_first=True)
+        """,
+    ),
+    "the batches of a loader, whatever it is called": (
+        """
+        def validated(model, trainloader, device="cpu"):
+            every = torch.LongTensor()
+            for batch, labels in trainloader:
+                every = torch.cat((every, labels), dim=0)
+                yield model(batch.to(device)), labels.to(device)
+        """,
+        """
+        def validated(model, pairs, device="cpu"):
+            every = torch.LongTensor()
+            for batch, labels in pairs:
+                labels = labels.to("cuda")
+                every = torch.cat((every, labels), dim=0)
+        """,
+    ),
+    "asked whether it is a string": (
+        """
+        def parsed(x):
+            if isinstance(x, str):
+                x = np.fromstring(x[1:-1], sep=",")
+            return float(torch.tensor(x).sum())
+        def scores():
+            return parsed(torch.ones(3, device="cuda"))
+        """,
+        """
+        def parsed(x):
+            x = np.fromstring(x[1:-1], sep=",")
+            return float(torch.tensor(x).sum())
+        def scores():
+            return parsed(torch.ones(3, device="cuda"))
+        """,
+    ),
+    "a function for a model that is exported": (
+        """
+        def _onnx_pasted(mask: torch.Tensor, height):
+            return torch.cat((torch.zeros(height, 3), mask.to(dtype=torch.float32)))
+        """,
+        """
+        def pasted(mask: torch.Tensor, height):
+            return torch.cat((torch.zeros(height, 3), mask.to(dtype=torch.float32)))
+        """,
+    ),
+    "a program that only seeds": (
+        """
+        def seed():
+            torch.cuda.manual_seed(3)
+        def viewed(model, image):
+            x = torch.from_numpy(image)
+            model.zero_grad()
+            return model(x) + next(model.parameters())
+        if __name__ == "__main__":
+            seed()
+        """,
+        """
+        def seed():
+            torch.cuda.empty_cache()
+        def viewed(model, image):
+            x = torch.from_numpy(image)
+            model.zero_grad()
+            return model(x) + next(model.parameters())
+        if __name__ == "__main__":
+            seed()
+        """,
+    ),
+}
+
+
+def _codes(program: str) -> list[str]:
+    told = findings(HEAD + textwrap.dedent(program), "program.py", Config())
+    return [finding.code for finding in told if not finding.code.startswith("TDV1")]
+
+
+@pytest.mark.parametrize(("right", "_wrong"), PAIRS.values(), ids=PAIRS)
+def test_right(right: str, _wrong: str) -> None:
+    assert _codes(right) == []
+
+
+@pytest.mark.parametrize(("_right", "wrong"), PAIRS.values(), ids=PAIRS)
+def test_wrong(_right: str, wrong: str) -> None:
+    assert _codes(wrong) != []
+
+
+LAYER = """\
+import torch
+from torch import nn
+class Layer(nn.Module):
+    def forward(self, x):
+        mask = torch.eye(3)
+        if x.is_cuda:
+            mask = mask.cuda()
+        return x + mask
+"""
+
+GPUS: dict[str, tuple[str, list[str]]] = {
+    "the current one": ("layer.cuda()", []),
+    "the current one, whatever is imported": ("layer.cuda(non_blocking=True)", []),
+    "one with a number": ('layer.to("cuda:1")', ["TDV016"]),
+    "one that the user names": ("layer.to(torch.device(args.device))", ["TDV016"]),
+    "one that is formatted": ('layer.to(f"cuda:{rank}")', ["TDV016"]),
+    "its own, which is made the current one": ("torch.cuda.set_device(rank)\nlayer.cuda(rank)", []),
+}
+
+
+@pytest.mark.parametrize(("script", "found"), GPUS.values(), ids=GPUS)
+def test_programs_for_the_current_gpu(tmp_path: Path, script: str, found: list[str]) -> None:
+    """An index is only lost where one of the project's programs has something on a GPU with a number."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "train.py").write_text(f"from layers import Layer\nlayer = Layer()\n{script}\n")
+    assert _checked(tmp_path, "layers.py", LAYER) == found
+
+
+def test_a_library_is_used_on_any_gpu(tmp_path: Path) -> None:
+    (tmp_path / "setup.py").touch()
+    (tmp_path / "train.py").write_text("from layers import Layer\nlayer = Layer().cuda()\n")
+    assert _checked(tmp_path, "layers.py", LAYER) == ["TDV016"]
+
+
+CROP = """\
+import torch
+def overlap(ours: torch.Tensor, theirs: torch.Tensor):
+    return torch.max(ours, theirs)
+def cropped(image, boxes: torch.Tensor):
+    frame = torch.FloatTensor([0, 0, 3, 3])
+    return overlap(frame, boxes)
+"""
+
+WHO: dict[str, tuple[str, list[str]]] = {
+    "a data set": (
+        """
+        from cropping import cropped
+        def transformed(image, boxes):
+            return cropped(image, given(boxes))
+        class Pictures(torch.utils.data.Dataset):
+            def __getitem__(self, index):
+                return transformed(self.images[index], self.boxes[index])
+        """,
+        [],
+    ),
+    "a transform": (
+        """
+        from cropping import cropped
+        class Crop:
+            def __call__(self, image, boxes):
+                return cropped(image, given(boxes))
+        """,
+        [],
+    ),
+    "a model": (
+        """
+        from cropping import cropped
+        class Head(nn.Module):
+            def forward(self, image, boxes):
+                return cropped(image, given(boxes))
+        """,
+        ["TDV005"],
+    ),
+    "who takes weights of torchvision's": (
+        """
+        import torchvision
+        from cropping import cropped
+        def filled(image):
+            known = torchvision.models.vgg16(pretrained=True).state_dict()
+            return cropped(image, known["classifier.0.weight"])
+        """,
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize(("caller", "found"), WHO.values(), ids=WHO)
+def test_who_calls_a_helper(tmp_path: Path, caller: str, found: list[str]) -> None:
+    """What gives out the items of a data set works on the host, whatever it hands on."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "calling.py").write_text(HEAD + textwrap.dedent(caller))
+    assert _checked(tmp_path, "cropping.py", CROP) == found
+
+
+PREDICT = """\
+import torch
+from model import Net
+net = Net()
+net.load_state_dict(torch.load("Lenet.pth"))
+"""
+
+
+@pytest.mark.parametrize(("training", "found"), [("", []), ('net.to("cuda:0")\n', ["TDV009"])])
+def test_what_a_script_beside_it_saves(tmp_path: Path, training: str, found: list[str]) -> None:
+    """Weights that a program saves which never speaks of devices, loaded by one that does not either."""
+    (tmp_path / "train.py").write_text(
+        f"import torch\nfrom model import Net\nnet = Net()\n{training}torch.save(net.state_dict(), 'Lenet.pth')\n"
+    )
+    assert _checked(tmp_path, "predict.py", PREDICT) == found
+
+
+def _checked(root: Path, name: str, text: str) -> list[str]:
+    (root / name).write_text(text)
+    told = findings(text, str(root / name), Config(root=str(root)), sources=DiskSources())
+    return [finding.code for finding in told if not finding.code.startswith("TDV1")]
