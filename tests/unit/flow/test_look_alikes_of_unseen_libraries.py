@@ -399,7 +399,7 @@ main("model.pth")
 @pytest.mark.parametrize(("saved", "found"), [('model.to("cpu")', []), ("model.state_dict()", ["TDV009"])])
 def test_what_the_script_beside_saves_from_the_host(tmp_path: Path, saved: str, found: list[str]) -> None:
     """Every machine can load it."""
-    (tmp_path / "train.py").write_text(f"import torch\ntorch.save({saved}, 'model.pth')\n")
+    (tmp_path / "train.py").write_text(f"import torch\nmodel.to('cuda')\ntorch.save({saved}, 'model.pth')\n")
     script = tmp_path / "predict.py"
     script.write_text(SCRIPT)
     told = findings(SCRIPT, str(script), Config(root=str(tmp_path)), sources=DiskSources())
