@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from functools import partial
+from typing import TYPE_CHECKING
 
 from torchdev_lint.cli_options import STDIN, Options, cache_directory
 from torchdev_lint.cli_output import Others, applicable, coloured, prepare_output, print_findings
@@ -18,6 +19,9 @@ from torchdev_lint.engine.run import Progress, RunResult, run
 from torchdev_lint.engine.workers import Workers, own_process
 from torchdev_lint.report import summary
 from torchdev_lint.source.discovery import Discovered, DiscoveryError, discover
+
+if TYPE_CHECKING:
+    from torchdev_lint.engine.jobs import Checked
 
 CLEAN, FINDINGS, FAILURE = 0, 1, 2
 
@@ -46,6 +50,7 @@ def check(options: Options) -> int:
 
         code = add_comments(found.files, settings.for_file, options.add_noqa)
         return FAILURE if found.problems else code
+    long: dict[str, bool] = {}
     with workers_of(options) as workers:
         result = run(
             found.files,
@@ -54,11 +59,13 @@ def check(options: Options) -> int:
             write=options.fix and not options.diff,
             only=only,
             workers=workers,
-            progress=_progress(options),
+            progress=_progress(options, long),
             caches=None
             if options.no_cache
             else Caches(cache_directory(options.cache_dir, settings), trusted=options.cache_dir is not None),
         )
+    if options.verbose:
+        _say([_how_parsed(long, whole=options.no_slice)])
     if options.write_baseline and options.baseline is not None:
         return _write_baseline(result, options.baseline, failed=bool(found.problems))
     code = report(result, options, settings.for_directory("."))
@@ -97,25 +104,46 @@ def _check_parquet(options: Options) -> int:
 def workers_of(options: Options) -> Iterator[Workers]:
     """Whoever checks the files. Raises `ConfigError`."""
     if options.executor is None:
-        yield Workers(options.jobs, options.file_timeout, options.file_memory)
+        yield Workers(options.jobs, options.file_timeout, options.file_memory, whole=options.no_slice)
         return
     from torchdev_lint.engine.executors import elsewhere
 
     with closing(elsewhere(options.executor, options.jobs)) as executor:
-        yield Workers(options.jobs, elsewhere=executor)
+        yield Workers(options.jobs, elsewhere=executor, whole=options.no_slice)
 
 
-def _progress(options: Options) -> Progress | None:
-    """A bar on the terminal while files are checked, where somebody looks at it."""
-    if options.quiet or options.verbose:
+def _progress(options: Options, long: dict[str, bool]) -> Progress | None:
+    """A bar on the terminal while files are checked, where somebody looks at it; or what became of the `long` ones is noted."""
+    if options.verbose:
+        return partial(_noted, long)
+    if options.quiet:
         return None
     from torchdev_lint.report.progress import over, wanted
 
     return partial(over, stream=sys.stderr) if wanted(sys.stderr, os.environ) else None
 
 
+def _noted(
+    long: dict[str, bool], checked: Iterator[tuple[int, Checked]], _: int
+) -> Iterator[tuple[int, Checked]]:
+    for index, one in checked:
+        long.update(one.long)
+        yield index, one
+
+
+def _how_parsed(long: Mapping[str, bool], *, whole: bool) -> str:
+    """A line about the files that are long enough to be cut, by path whether they were."""
+    told = f"parsed: {len(long)} long file{'' if len(long) == 1 else 's'}"
+    if whole or not long:
+        return f"{told}, as a whole (--no-slice)" if whole else told
+    others = sorted(os.path.relpath(path) for path, cut in long.items() if not cut)
+    names = f": {', '.join(others)}" if others else ""
+    return f"{told}, {len(long) - len(others)} in pieces, {len(others)} as a whole{names}"
+
+
 def _check_stdin(options: Options) -> int:
     from torchdev_lint.engine.file_check import check_bytes
+    from torchdev_lint.engine.parsing import cutting
     from torchdev_lint.engine.sources import DiskSources
 
     path = options.stdin_filename or STDIN
@@ -129,9 +157,11 @@ def _check_stdin(options: Options) -> int:
         return CLEAN
     only = _choice(options)
     sources = DiskSources() if path != STDIN else None
-    result = RunResult(
-        () if excluded else (check_bytes(data, path, config, allowed_fixes(options, config), only, sources),)
-    )
+    allowed = allowed_fixes(options, config)
+    with cutting(allowed=not options.no_slice) as how:
+        result = RunResult(() if excluded else (check_bytes(data, path, config, allowed, only, sources),))
+    if options.verbose:
+        _say([_how_parsed(how.long, whole=options.no_slice)])
     if options.fix and not options.diff:
         # The fixed source is the output; whatever else there is to say goes elsewhere.
         sys.stdout.flush()

@@ -174,6 +174,11 @@ def parser() -> argparse.ArgumentParser:
         metavar="NAME",
         help="have files checked by dask[=SCHEDULER], loky, or the concurrent.futures.Executor that MODULE:FACTORY makes",
     )
+    work.add_argument(
+        "--no-slice",
+        action="store_true",
+        help="parse long files as a whole instead of in pieces, and use no kept results; -v says how many were cut",
+    )
 
     general = made.add_argument_group("configuration")
     general.add_argument(

@@ -55,6 +55,8 @@ class Options:
     """Those with the paths and the contents."""
     executor: str | None
     """Who checks the files instead of processes of our own: see `engine.executors`."""
+    no_slice: bool
+    """Whether long files are parsed as a whole; then nothing that was kept of another run is used."""
     cache_dir: str | None
     """The directory for results; None for the project's own."""
     no_cache: bool
@@ -135,10 +137,11 @@ def parse_check(arguments: Sequence[str]) -> Options:
         file_timeout=given.file_timeout,
         file_memory=given.file_memory,
         executor=given.executor,
+        no_slice=given.no_slice,
         parquet=tuple(given.parquet),
         parquet_columns=given.parquet_columns,
         cache_dir=given.cache_dir,
-        no_cache=given.no_cache,
+        no_cache=given.no_cache or given.no_slice,
         settings=settings_of(given),
     )
 

@@ -107,7 +107,7 @@ def _roots(config: Config) -> list[str]:
 def parse(text: str, path: str) -> cst.Module | Diagnostic:
     """The tree of `text`, whose line ends are all "\\n"; a TDV999 when it does not parse."""
     try:
-        return parse_module(text)
+        return parse_module(text, path)
     except ParseError as error:
         return unanalysed(path, error)
 

@@ -44,7 +44,7 @@ def check_files(
             results[index] = FileResult(path, bare=())
             if caches is not None and stamp is not None:
                 caches.keep(path, config, Checked(results[index], stamp=stamp, digest=digest_of(data)))
-    checker = Checker(only, caches is not None)
+    checker = Checker(only, caches is not None, workers.whole)
     changed: dict[int, Checked] = {}
     outcomes = checked_jobs(checker, jobs, workers)
     for index, checked in outcomes if progress is None else progress(outcomes, len(jobs)):

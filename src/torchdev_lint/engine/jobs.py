@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from torchdev_lint.config import Config
 from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.engine.file_check import check_bytes, check_content
+from torchdev_lint.engine.parsing import cutting
 from torchdev_lint.engine.results import Choice, FileResult, unreadable
 from torchdev_lint.engine.sources import DiskSources, Seen
 from torchdev_lint.engine.stamps import Stamp, digest_of, stamp_of_path
@@ -39,6 +41,8 @@ class Checked:
     stamp: Stamp | None = None
     digest: str = ""
     seen: Seen | None = None
+    long: Mapping[str, bool] = field(default_factory=dict)
+    """The long files that were parsed for it, by absolute path: whether in pieces."""
 
 
 @dataclass(slots=True)
@@ -48,10 +52,17 @@ class Checker:
     only: Choice | None = None
     keeps: bool = False
     """Whether results are wanted that can be kept for later runs."""
+    whole: bool = False
+    """Whether long files are parsed as a whole, too."""
     sources: DiskSources = field(default_factory=DiskSources)
 
     def __call__(self, job: Job) -> Checked:
         """Check the file as it is now; nothing is written."""
+        with cutting(allowed=not self.whole) as how:
+            checked = self._check(job)
+        return replace(checked, long=how.long) if how.long else checked
+
+    def _check(self, job: Job) -> Checked:
         if job.content is not None:
             return Checked(check_content(job.content, job.path, job.config, self.only).without_data())
         stamp = stamp_of_path(job.path)

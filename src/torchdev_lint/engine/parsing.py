@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import os
 import warnings
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -26,10 +29,35 @@ class ParseError(Exception):
         self.column = column
 
 
-def parse_module(text: str) -> cst.Module:
+@dataclass(slots=True)
+class Cutting:
+    """How long texts are parsed."""
+
+    allowed: bool = True
+    """Whether in pieces, where that can be done; else every text as a whole."""
+    long: dict[str, bool] = field(default_factory=dict)
+    """By path: whether a text that is long enough was parsed in pieces. The others could not be cut with certainty."""
+
+
+_cutting: ContextVar[Cutting | None] = ContextVar("cutting", default=None)
+
+
+@contextmanager
+def cutting(*, allowed: bool) -> Iterator[Cutting]:
+    """In here texts are cut, or not, and what becomes of the long ones is noted."""
+    noted = Cutting(allowed)
+    token = _cutting.set(noted)
+    try:
+        yield noted
+    finally:
+        _cutting.reset(token)
+
+
+def parse_module(text: str, path: str = "") -> cst.Module:
     """The tree of `text`, whose line ends are all "\\n"; raises `ParseError`.
 
-    LibCST's native parser does not survive deep nesting, so that is looked for first.
+    LibCST's native parser does not survive deep nesting, so that is looked for first. Of a text that has a `path` it is noted
+    whether it was parsed in pieces, where somebody asks (`cutting`).
     """
     import libcst as cst
 
@@ -37,7 +65,13 @@ def parse_module(text: str) -> cst.Module:
     if beyond is not None:
         raise ParseError(f"Not analysed: {beyond[0]}", beyond[1])
     try:
-        return _in_pieces(text) or cst.parse_module(text)
+        how = _cutting.get()
+        tree = None if how is not None and not how.allowed else _in_pieces(text)
+        cut = tree is not None
+        tree = tree or cst.parse_module(text)
+        if how is not None and path and len(text) >= PAYS:
+            how.long[os.path.abspath(path)] = cut
+        return tree
     except cst.ParserSyntaxError as error:
         # Python's own words are clearer, where it objects too: its syntax may be newer or older than LibCST's.
         message, row, column = complaint(text) or (error.message, error.editor_line, error.editor_column)

@@ -51,7 +51,9 @@ def _checked(
     chunk: list[tuple[Row, Job]], workers: Workers, count: Count
 ) -> Iterator[tuple[Row, FileResult]]:
     jobs = {index: job for index, (_, job) in enumerate(chunk)}
-    results = {index: checked.result for index, checked in checked_jobs(Checker(), jobs, workers)}
+    results = {
+        index: checked.result for index, checked in checked_jobs(Checker(whole=workers.whole), jobs, workers)
+    }
     count.analysed += len(jobs)
     for index, (row, _) in enumerate(chunk):
         count.findings += len(results[index].diagnostics)

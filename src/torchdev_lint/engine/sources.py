@@ -170,7 +170,7 @@ class DiskSources:
             self._size += kept.size
             self._make_room(path)
             try:
-                kept.tree = parse_module(kept.text)
+                kept.tree = parse_module(kept.text, path)
             except ParseError:
                 kept.tree = None
         return kept.tree

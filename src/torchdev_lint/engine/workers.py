@@ -32,7 +32,7 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """How many processes may work, and for how long on one job."""
+    """How many processes may work, for how long on one job, and how they parse."""
 
     jobs: int | None = 1
     """As many processes, where there is work for them; None for as many as pay."""
@@ -42,6 +42,8 @@ class Workers:
     """MiB; None for `FILE_MEMORY`. Given, it holds for small runs as well."""
     elsewhere: Elsewhere | None = None
     """An executor that is asked instead; it has its own limits."""
+    whole: bool = False
+    """Whether long files are parsed as a whole instead of in pieces."""
 
     def count(self, sizes: Sequence[int]) -> int:
         """How many processes to start for jobs of so many bytes; 0 for doing it here."""
