@@ -60,6 +60,7 @@ class Checker:
         """Check the file as it is now; nothing is written."""
         with cutting(allowed=not self.whole) as how:
             checked = self._check(job)
+        self.sources.checked()
         return replace(checked, long=how.long) if how.long else checked
 
     def _check(self, job: Job) -> Checked:

@@ -13,6 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from torchdev_lint.engine.pieces import PAYS, parse_in_pieces
+from torchdev_lint.engine.workers import give_back
 from torchdev_lint.source.nesting import unreasonable
 
 if TYPE_CHECKING:
@@ -69,8 +70,10 @@ def parse_module(text: str, path: str = "") -> cst.Module:
         tree = None if how is not None and not how.allowed else _in_pieces(text)
         cut = tree is not None
         tree = tree or cst.parse_module(text)
-        if how is not None and path and len(text) >= PAYS:
-            how.long[os.path.abspath(path)] = cut
+        if len(text) >= PAYS:
+            give_back()
+            if how is not None and path:
+                how.long[os.path.abspath(path)] = cut
         return tree
     except cst.ParserSyntaxError as error:
         # Python's own words are clearer, where it objects too: its syntax may be newer or older than LibCST's.

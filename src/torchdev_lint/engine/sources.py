@@ -100,6 +100,8 @@ class DiskSources:
         self._seen: Seen | None = None
         self._below: dict[str, Below | None] = {}
         self._mentioning: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._gone: set[int] = set()
+        """What trees consisted of that were let go, by `id`."""
 
     def watch(self) -> Seen:
         """What is looked at from here on, until this is called again."""
@@ -217,6 +219,20 @@ class DiskSources:
         self._once.pop(path, None)
         if dropped is not None:
             self._size -= dropped.size
+        if dropped is not None and dropped.tree is not None:
+            from torchdev_lint.flow.trees import forget, remembered_parts
+
+            parts = remembered_parts(dropped.tree)
+            forget(parts)
+            self._gone |= parts
+
+    def checked(self) -> None:
+        """A file has been checked: what was remembered during that of trees which were let go, goes as well."""
+        if self._gone:
+            from torchdev_lint.flow.trees import forget
+
+            forget(self._gone)
+            self._gone.clear()
 
 
 def is_text_of(path: str, text: str) -> bool:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
-from functools import lru_cache, wraps
+from collections.abc import Callable, Iterator, Set
+from functools import wraps
 from typing import Any, TypeVar
 
 import libcst as cst
@@ -49,6 +49,8 @@ Found = TypeVar("Found")
 
 _REMEMBERED = {cst.FunctionDef: 512, cst.Module: 16}
 """Of so many functions and files."""
+_memories: list[dict[int, tuple[object, Any]]] = []
+"""For each `remembered` function: by `id`, the node, which holds its tree, and what was found; what was asked for last stands last."""
 
 
 def remembered(kind: type[Of]) -> Callable[[Callable[[Of], Found]], Callable[[Of], Found]]:
@@ -58,16 +60,40 @@ def remembered(kind: type[Of]) -> Callable[[Callable[[Of], Found]], Callable[[Of
     """
 
     def decorate(find: Callable[[Of], Found]) -> Callable[[Of], Found]:
-        keeping = lru_cache(maxsize=_REMEMBERED[kind])(find)
+        memory: dict[int, tuple[object, Any]] = {}
+        _memories.append(memory)
+        most = _REMEMBERED[kind]
 
         @wraps(find)
         def found(node: Any) -> Found:
             stays = type(node) is cst.Module or type(node.body) is cst.IndentedBlock
-            return keeping(node) if stays else find(node)
+            if not stays:
+                return find(node)
+            key = id(node)
+            known = memory.pop(key, None)
+            if known is None:
+                known = node, find(node)
+                if len(memory) >= most:
+                    del memory[next(iter(memory))]
+            memory[key] = known
+            answer: Found = known[1]
+            return answer
 
         return found
 
     return decorate
+
+
+def remembered_parts(tree: cst.Module) -> set[int]:
+    """The `id`s of the nodes of a tree of which something may be remembered."""
+    return {id(tree), *(id(node) for node in walk(tree) if type(node) is cst.FunctionDef)}
+
+
+def forget(parts: Set[int]) -> None:
+    """Remember nothing any more of nodes with these `id`s: their tree could not go."""
+    for memory in _memories:
+        for key in memory.keys() & parts:
+            del memory[key]
 
 
 def walk(root: cst.CSTNode, *, below: tuple[type[cst.CSTNode], ...] = ()) -> Iterator[cst.CSTNode]:

@@ -1,6 +1,9 @@
 """Processes: every job is answered, in whichever way they end."""
 
 import os
+import platform
+import subprocess
+import sys
 import time
 
 import pytest
@@ -97,3 +100,24 @@ def test_jobs_are_taken_in_order() -> None:
     times = [started[index] for index in range(6)]
     assert times == sorted(times)
     assert min(times) >= before
+
+
+def bytes_after(code: str) -> int:
+    """What a process of our own has, in bytes, when it has allocated and freed 64 MB in small blocks, all but every 1,000th."""
+    program = (
+        "import ctypes\n"
+        "from torchdev_lint.engine import workers\n"
+        f"{code}\n"
+        "blocks = [ctypes.create_string_buffer(2_000) for _ in range(50_000)]\n"
+        "kept = blocks[::1_000]\n"
+        "del blocks\n"
+        "workers.let_go()\n"
+        "print(workers.resident())\n"
+    )
+    return int(subprocess.run([sys.executable, "-c", program], capture_output=True, check=True).stdout)
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another allocator")
+def test_freed_memory_is_given_back_in_processes_of_our_own() -> None:
+    others, own = bytes_after(""), bytes_after("workers.own_process()")
+    assert own < others - 50_000_000
