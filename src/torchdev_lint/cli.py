@@ -161,6 +161,12 @@ def _dispatch(arguments: list[str]) -> int:
         from torchdev_lint.cli_clean import clean
 
         return clean(arguments[1:])
+    from torchdev_lint.engine.unchanged import answer
+
+    said = answer(arguments)  # before anything else is imported, the parser too
+    if said is not None:
+        sys.stdout.write(said)
+        return CLEAN
     from torchdev_lint.cli_options import parse_check
 
     options = parse_check(arguments)  # ends here with `--help`

@@ -18,10 +18,12 @@ from torchdev_lint.engine.results import NO_FIXES, Choice, Choices
 from torchdev_lint.engine.run import Progress, RunResult, run
 from torchdev_lint.engine.workers import Workers, own_process
 from torchdev_lint.report import summary
+from torchdev_lint.report.formats import TEXT
 from torchdev_lint.source.discovery import Discovered, DiscoveryError, discover
 
 if TYPE_CHECKING:
     from torchdev_lint.engine.jobs import Checked
+    from torchdev_lint.engine.unchanged import Remembering
 
 CLEAN, FINDINGS, FAILURE = 0, 1, 2
 
@@ -36,6 +38,12 @@ def check(options: Options) -> int:
         return _check_stdin(options)
     only = _choice(options)
     settings = options.settings
+    caches = (
+        None
+        if options.no_cache
+        else Caches(cache_directory(options.cache_dir, settings), trusted=options.cache_dir is not None)
+    )
+    remembering = _remembering(options, only)
     found = _discovered(options)
     _say(f"error: {problem}" for problem in found.problems)
     if options.show_files:
@@ -60,15 +68,21 @@ def check(options: Options) -> int:
             only=only,
             workers=workers,
             progress=_progress(options, long),
-            caches=None
-            if options.no_cache
-            else Caches(cache_directory(options.cache_dir, settings), trusted=options.cache_dir is not None),
+            caches=caches,
         )
     if options.verbose:
         _say([_how_parsed(long, whole=options.no_slice)])
     if options.write_baseline and options.baseline is not None:
         return _write_baseline(result, options.baseline, failed=bool(found.problems))
     code = report(result, options, settings.for_directory("."))
+    if (
+        remembering is not None
+        and caches is not None
+        and result.all_kept
+        and result.nothing
+        and not found.problems
+    ):
+        remembering.keep("" if options.quiet else summary.closing_lines((), 0, unsafe=False), found, caches)
     return FAILURE if found.problems else code
 
 
@@ -82,6 +96,27 @@ def _discovered(options: Options) -> Discovered:
         first = options.paths[0]
         meant = "" if os.path.exists(first) else did_you_mean(first, COMMANDS, "the command ")
         raise DiscoveryError(f"{error}{meant}") from None
+
+
+def _remembering(options: Options, only: Choice | None) -> Remembering | None:
+    """Whoever may write down this run, if it is one that only reads files, all of which its command line and configuration name."""
+    plain = not (options.diff or options.watch or options.verbose or options.statistics or options.files_from)
+    elsewhere = (
+        options.output_file is not None or options.executor is not None or options.cache_dir is not None
+    )
+    textual = options.settings.for_directory(".").output_format in TEXT
+    if (
+        not plain
+        or elsewhere
+        or not textual
+        or only is not None
+        or options.write_baseline
+        or options.no_cache
+    ):
+        return None
+    from torchdev_lint.engine.unchanged import Remembering
+
+    return Remembering(options.arguments, options.paths)
 
 
 def _check_parquet(options: Options) -> int:

@@ -22,7 +22,11 @@ STDIN = "-"
 class Options:
     """The command line of `check`, parsed."""
 
+    arguments: tuple[str, ...]
+    """As they were given."""
     paths: tuple[str, ...]
+    files_from: str | None
+    """The list that some of the paths were in."""
     fix: bool
     diff: bool
     unsafe_fixes: bool | None
@@ -113,7 +117,9 @@ def parse_check(arguments: Sequence[str]) -> Options:
         if not given.add_noqa.isprintable():
             made.error("--add-noqa: the reason has to be one line of text")
     return Options(
+        arguments=tuple(arguments),
         paths=paths,
+        files_from=given.files_from,
         fix=bool(given.fix),
         diff=given.diff,
         unsafe_fixes=given.unsafe_fixes,

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,7 @@ OWN = (
 ).split()
 """Our own rooms and modules; not the inference, no rule, no server, not the harness."""
 
-KEPT = "cache cache_directory cache_format cache_key caches limits results run settings stamps workers"
+KEPT = "cache cache_directory cache_format cache_key caches limits program results run settings stamps unchanged workers"
 """Of the engine: what reads results that were kept. Nothing that reads, checks or fixes a file."""
 
 
@@ -62,7 +63,7 @@ def over_budget(modules: list[str], own: list[str], never: list[str]) -> list[st
 def test_help(project: Path) -> None:
     code, modules = probe("--help", cwd=project)
     own = [one for one in OWN if one not in ("cli_check", "engine", "fixes", "report", "stubs")]
-    own += ["engine.settings", "engine.limits", "engine.cache_directory"]
+    own += [f"engine.{one}" for one in "settings limits cache_directory program stamps unchanged".split()]
     assert (code, over_budget(modules, own, NEVER)) == (0, [])
 
 
@@ -153,3 +154,14 @@ def test_flake8_of_a_file_whose_findings_are_kept(project: Path) -> None:
         if name.startswith(("libcst", "torchdev_lint.flow", "torchdev_lint.rules.tdv"))
     ]
     assert checks == []
+
+
+def test_a_run_that_is_remembered(project: Path) -> None:
+    (project / "a.py").write_text("import torch\n")
+    probe(".", cwd=project)
+    time.sleep(2.1)  # What has just changed, as the directory of results has, may change again unseen.
+    for _ in range(2):
+        code, modules = probe(".", cwd=project)
+    own = "cli engine.unchanged engine.cache_directory engine.program engine.stamps files".split()
+    never = [*NEVER, "argparse", "dataclasses", "inspect", "json", "re", "typing"]
+    assert (code, over_budget(modules, own, never)) == (0, [])

@@ -27,7 +27,7 @@ from torchdev_lint.engine.stamps import SURE_AFTER, Stamp, digest_of, stamp_of_p
 from torchdev_lint.files import read_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from torchdev_lint.diagnostics import Diagnostic
     from torchdev_lint.engine.sources import Seen
@@ -153,6 +153,20 @@ class Cache:
         """The files, with absolute paths, that the result of a file depends on besides the file itself."""
         entry = self._entries.get(self._absolute(path))
         return [] if entry is None else [self._files[index].path for index in entry.files]
+
+    def looked_at(self) -> Iterator[tuple[str, Stamp | None, dict[str, bool] | None]]:
+        """What the results that were asked for rest on, some of it several times: files with their stamps, if these say enough; directories
+        with the names that were sought there, and whether they were there."""
+        for path in self._visited:
+            entry = self._entries.get(path)
+            if entry is None:
+                continue
+            for index in (entry.own, *entry.files):
+                file = self._files[index]
+                yield file.path, file.stamp, None
+            for index in entry.directories:
+                directory = self._directories[index]
+                yield directory.path, None, directory.names
 
     def look_again(self) -> None:
         """Files may have changed since they were last looked at."""

@@ -14,6 +14,8 @@ DIRECTORY = ".torchdev_lint_cache"
 """In the root of a project, unless another is named."""
 MAX_FILES = 12
 """Cache files in a directory: those used least recently go first."""
+REMEMBERED = ".run"
+"""How the names of remembered runs end."""
 TAG = "CACHEDIR.TAG"
 LOCK = "lock"
 LOCK_TIMEOUT = 2.0
@@ -73,16 +75,18 @@ def alone(directory: str) -> Iterator[None]:
 
 
 def thin_out(directory: str) -> None:
-    files = []
+    files: dict[str, list[tuple[int, str]]] = {".json": [], REMEMBERED: []}
     with os.scandir(directory) as listing:
         for entry in listing:
-            if entry.name.endswith(".json"):
-                files.append((entry.stat().st_mtime_ns, entry.path))
+            ending = os.path.splitext(entry.name)[1]
+            if ending in files:
+                files[ending].append((entry.stat().st_mtime_ns, entry.path))
             elif entry.name.endswith(".tmp") and entry.stat().st_mtime < time.time() - 3600:
                 os.unlink(entry.path)  # Of a run that was ended in the middle.
-    for _, path in sorted(files)[:-MAX_FILES]:
-        with suppress(OSError):
-            os.unlink(path)
+    for kind in files.values():
+        for _, path in sorted(kind)[:-MAX_FILES]:
+            with suppress(OSError):
+                os.unlink(path)
 
 
 def clean(directory: str) -> bool:

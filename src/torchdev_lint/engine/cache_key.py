@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
 from dataclasses import fields
-from functools import cache
-from importlib.machinery import PathFinder
 
-from torchdev_lint import __version__
 from torchdev_lint.config import Config
+from torchdev_lint.engine.program import program
 from torchdev_lint.engine.stamps import stamp_of_path
 
 _IRRELEVANT = frozenset(
@@ -21,43 +17,7 @@ _IRRELEVANT = frozenset(
 
 def cache_key(config: Config) -> str:
     """A text that is equal for two runs only if every file comes to the same in both."""
-    return json.dumps([*_program(), _settings(config)], separators=(",", ":"))
-
-
-@cache
-def _program() -> tuple[object, ...]:
-    return (__version__, sys.version, sys.platform, _own_code(), _libcst())
-
-
-def _own_code() -> list[object]:
-    """The files of this package: a checkout changes without its version."""
-    pending = [os.path.dirname(os.path.dirname(os.path.abspath(__file__)))]
-    newest = count = size = 0
-    while pending:
-        with os.scandir(pending.pop()) as entries:
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    if entry.name not in ("__pycache__", "harness"):
-                        pending.append(entry.path)
-                elif entry.name.endswith((".py", ".toml")):
-                    status = entry.stat()
-                    newest = max(newest, status.st_mtime_ns)
-                    count += 1
-                    size += status.st_size
-    return [newest, count, size]
-
-
-def _libcst() -> str:
-    """The version of LibCST, which is not imported for it."""
-    spec = PathFinder.find_spec("libcst")
-    if spec is None or spec.origin is None:
-        return ""
-    directory = os.path.dirname(spec.origin)
-    try:
-        with open(os.path.join(directory, "_version.py"), encoding="utf-8") as file:
-            return file.read()
-    except OSError:
-        return repr(stamp_of_path(spec.origin))
+    return json.dumps([*program(), _settings(config)], separators=(",", ":"))
 
 
 def _settings(config: Config) -> dict[str, object]:

@@ -14,9 +14,12 @@ from torchdev_lint.engine.results import Bare, Choice, FileResult, chosen
 from torchdev_lint.files import read_bytes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from torchdev_lint.diagnostics import Applicability
     from torchdev_lint.engine.jobs import Checked
     from torchdev_lint.engine.settings import Settings
+    from torchdev_lint.engine.stamps import Stamp
 
 
 def of_project(settings: Settings, directory: str = ".") -> Caches:
@@ -84,6 +87,16 @@ class Caches:
     def reads(self, path: str, config: Config) -> list[str]:
         """The other files, with absolute paths, that the result of the file `path` depends on."""
         return self._of(config).reads(path)
+
+    def looked_at(self) -> Iterator[tuple[str, Stamp | None, dict[str, bool] | None]]:
+        """What the results that were asked for rest on: see `Cache.looked_at`."""
+        for cache in {id(cache): cache for cache in self._open.values()}.values():
+            yield from cache.looked_at()
+
+    def configured_by(self) -> set[str]:
+        """The files of the configurations that were asked for, and the stub files that these name."""
+        sources = {os.path.abspath(config.source) for config in self._configs if config.source}
+        return sources.union(*(config.stubs for config in self._configs))
 
     def look_again(self) -> None:
         """Files may have changed since they were last looked at."""

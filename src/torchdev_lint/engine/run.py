@@ -28,6 +28,15 @@ class RunResult:
     """What a run came to; `files` holds every file visited, in order."""
 
     files: tuple[FileResult, ...]
+    all_kept: bool = False
+    """Whether every file came to what was kept of it."""
+
+    @property
+    def nothing(self) -> bool:
+        """Whether there were files, and there is nothing to say of any of them."""
+        return bool(self.files) and not any(
+            file.diagnostics or file.errors or file.warnings or file.counts for file in self.files
+        )
 
     @property
     def diagnostics(self) -> list[Diagnostic]:
@@ -100,4 +109,4 @@ def run(
         )
     if caches is not None:
         caches.save()
-    return RunResult(tuple(results[index] for index in sorted(results)))
+    return RunResult(tuple(results[index] for index in sorted(results)), all_kept=not left)

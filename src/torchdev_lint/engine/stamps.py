@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TypeAlias
 
-Stamp: TypeAlias = tuple[int, int, int, int]
+Stamp = tuple[int, int, int, int]
 """Time of the last change (ns), size, inode, and when any of these was last set (ns): the first can be set back, the last
 cannot. On Windows the last is the time of creation (https://docs.python.org/3/library/os.html#os.stat_result.st_ctime)."""
 

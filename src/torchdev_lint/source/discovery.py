@@ -59,6 +59,10 @@ class Discovered:
 
     files: tuple[str, ...]
     problems: tuple[str, ...]
+    directories: tuple[str, ...] = ()
+    """Those that were walked, with absolute paths."""
+    loose: bool = False
+    """Whether a link led nowhere that would be a file to check if it did: what it comes to shows in no directory that was walked."""
 
 
 def discover(paths: Sequence[str], rules_for: Callable[[str], FileRules]) -> Discovered:
@@ -81,7 +85,7 @@ def discover(paths: Sequence[str], rules_for: Callable[[str], FileRules]) -> Dis
                 walk.files[path] = os.path.realpath(path)
         else:
             raise DiscoveryError(f"{path or repr(path)}: no such file or directory")
-    return Discovered(tuple(_unique(walk.files)), tuple(walk.problems))
+    return Discovered(tuple(_unique(walk.files)), tuple(walk.problems), tuple(walk.directories), walk.loose)
 
 
 @dataclass(slots=True)
@@ -90,6 +94,8 @@ class _Walk:
     files: dict[str, str] = field(default_factory=dict)
     """By path: the real one, where no symbolic link is on the way."""
     problems: list[str] = field(default_factory=list)
+    directories: list[str] = field(default_factory=list)
+    loose: bool = False
 
     def enter(self, directory: str) -> None:
         start = os.path.normpath(directory)
@@ -104,6 +110,7 @@ class _Walk:
             except OSError as error:
                 self.problems.append(f"{current}: cannot be read: {error.strerror}")
                 continue
+            self.directories.append(absolute)
             if rules.respect_gitignore and any(entry.name == ".gitignore" for entry in listing):
                 ignored = ignored.inside(real)
             # Paths are put together here for every file there is: functions for that would take most of a second run's time.
@@ -115,8 +122,12 @@ class _Walk:
                 name = entry.name
                 is_directory = entry.is_dir(follow_symlinks=False)
                 whole = above + name
-                if not is_directory and not (rules.includes(whole) and _is_file(entry)):
-                    continue
+                if not is_directory:
+                    if not rules.includes(whole):
+                        continue
+                    if not _is_file(entry):
+                        self.loose |= entry.is_symlink()
+                        continue
                 if rules.excludes(whole):
                     continue
                 target = really + name
