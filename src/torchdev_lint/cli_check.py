@@ -142,8 +142,10 @@ def workers_of(options: Options) -> Iterator[Workers]:
         yield Workers(options.jobs, options.file_timeout, options.file_memory, whole=options.no_slice)
         return
     from torchdev_lint.engine.executors import elsewhere
+    from torchdev_lint.engine.limits import FILE_TIMEOUT
 
     with closing(elsewhere(options.executor, options.jobs)) as executor:
+        executor.seconds = options.file_timeout or FILE_TIMEOUT
         yield Workers(options.jobs, elsewhere=executor, whole=options.no_slice)
 
 

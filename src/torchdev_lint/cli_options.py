@@ -105,10 +105,8 @@ def parse_check(arguments: Sequence[str]) -> Options:
     if given.executor is not None:
         if STDIN in paths:
             made.error("--executor needs files to check, not standard input")
-        if given.file_timeout is not None:
-            made.error("--executor has its own limits: --file-timeout cannot be given together with it")
         if given.file_memory is not None:
-            made.error("--executor has its own limits: --file-memory cannot be given together with it")
+            made.error("--executor has its own limit: --file-memory cannot be given together with it")
     if given.add_noqa is not None:
         if STDIN in paths:
             made.error("--add-noqa needs files to write to, not standard input")

@@ -48,6 +48,9 @@ def check_source(text, path, config, *more):
     if "ENDLESS" in text:
         open("began", "w").close()
         time.sleep(600)
+    if "FOREVER" in text:
+        while True:
+            pass
     return real(text, path, config, *more)
 
 check.check_source = check_source
@@ -139,6 +142,23 @@ def test_a_process_that_dies_once_costs_nothing(
     (project / "once").touch()
     assert outcome(lint(".", f"--executor={name}", "--jobs=2", cwd=project, trouble=trouble)) == outcome(here)
     assert not (project / "once").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [DASK, LOKY, STANDARD, "concurrent.futures:ThreadPoolExecutor"])
+def test_a_file_that_takes_too_long_is_given_up(
+    project: Path, tmp_path_factory: pytest.TempPathFactory, name: str
+) -> None:
+    """Dask's workers and threads get no signals."""
+    trouble = tmp_path_factory.mktemp("trouble")
+    for number in range(6):
+        (project / f"{'az'[number % 2]}{number}.py").write_text(BAD)
+    (project / "forever.py").write_text("import torch\n# FOREVER\n")
+    arguments = (".", f"--executor={name}", "--jobs=2", "--output-format=concise", "--file-timeout=4")
+    result = lint(*arguments, cwd=project, trouble=trouble)
+    assert result.stdout.count("TDV005") == 6
+    assert "forever.py:1:1: TDV999 Not checked: it took more than 4 seconds" in result.stdout
+    assert (result.returncode, result.stderr) == (1, "")
 
 
 @pytest.mark.slow
@@ -234,7 +254,6 @@ def test_a_cluster_that_is_there_is_asked_wherever_it_stands(
         (["--executor=os:no_such_thing"], "--executor os:no_such_thing: module 'os' has no attribute"),
         (["--executor=builtins:dict"], "made a dict, which is no concurrent.futures.Executor"),
         (["--executor=os:getenv"], "--executor os:getenv: cannot be opened: TypeError: "),
-        (["--executor=loky", "--file-timeout=3"], "--file-timeout cannot be given together with it"),
         (["--executor=loky", "--file-memory=300"], "--file-memory cannot be given together with it"),
     ],
 )

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from torchdev_lint.config import ConfigError
 from torchdev_lint.engine.jobs import Checked, Checker, Job
+from torchdev_lint.engine.limits import FILE_TIMEOUT
 from torchdev_lint.engine.remote import Batch, check_batch, received, sent, tool
 from torchdev_lint.engine.workers import Lost
 
@@ -56,6 +57,8 @@ class Elsewhere:
 
     name: str
     open: Callable[[], Opened]
+    seconds: float = FILE_TIMEOUT
+    """What each file may take."""
     _opened: Opened | None = None
     _run: str = field(default_factory=lambda: os.urandom(8).hex())
 
@@ -110,7 +113,7 @@ class Elsewhere:
     def _given(
         self, opened: Opened, checker: Checker, jobs: Mapping[int, Job], batch: list[int]
     ) -> Future[_Answer]:
-        content = Batch(self._run, tool(), checker, tuple(sent(jobs[index]) for index in batch))
+        content = Batch(self._run, tool(), checker, tuple(sent(jobs[index]) for index in batch), self.seconds)
         return opened.executor.submit(check_batch, content)
 
     def _done(

@@ -67,8 +67,7 @@ def check_content(content: bytes | str, path: str, config: Config, only: Choice 
 
 def _guarded(untouched: FileResult, config: Config, check: Callable[[], FileResult]) -> FileResult:
     try:
-        with limits.watched():
-            return check()
+        return limits.in_time(check)
     except MemoryError:
         return _given_up(untouched, config, limits.out_of_memory())
     except limits.OutOfTimeError as error:

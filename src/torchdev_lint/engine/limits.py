@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from typing import TypeVar
+
+T = TypeVar("T")
 
 FILE_TIMEOUT = 60.0
 """Seconds that one file may take on a processor, unless it is said otherwise."""
@@ -65,7 +68,7 @@ def out_of_time(seconds: float) -> str:
 
 @contextmanager
 def each_file(seconds: float) -> Iterator[None]:
-    """In here every file is given up after so long, if that can be done: in the main thread, where there are signals for it."""
+    """In here every file is given up after so long; what native code does cannot be given up."""
     _time[:] = [seconds]
     try:
         yield
@@ -73,33 +76,39 @@ def each_file(seconds: float) -> Iterator[None]:
         _time.clear()
 
 
-@contextmanager
-def watched() -> Iterator[None]:
-    """One file is checked in here. Raises `OutOfTimeError`, with the seconds, when it takes too long: so many of them on a processor, or
-    `PATIENCE` times as many by the clock."""
+def in_time(check: Callable[[], T]) -> T:
+    """What the check of one file gives back. Raises `OutOfTimeError`, with the seconds, when it takes too long: so many of them on a
+    processor, or `PATIENCE` times as many by the clock."""
     if not _time:
-        yield
-        return
+        return check()
     import signal
     import threading
 
-    here = threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer")
-    if not here or signal.getsignal(signal.SIGALRM) is not signal.SIG_DFL:
-        yield  # the alarm is somebody else's
-        return
     seconds = _time[0]
     ran, began = time.process_time(), time.monotonic()
 
+    def left() -> float:
+        return min(seconds - (time.process_time() - ran), PATIENCE * seconds - (time.monotonic() - began))
+
+    here = threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer")
+    if not here or signal.getsignal(signal.SIGALRM) is not signal.SIG_DFL:  # The alarm is somebody else's.
+        from torchdev_lint.engine.beside import watched_from_beside
+
+        try:
+            return watched_from_beside(check, left, OutOfTimeError)
+        except OutOfTimeError:
+            raise OutOfTimeError(seconds) from None
+
     def ring(*_: object) -> None:
-        left = min(seconds - (time.process_time() - ran), PATIENCE * seconds - (time.monotonic() - began))
-        if left <= 0:
+        more = left()
+        if more <= 0:
             raise OutOfTimeError(seconds)
-        signal.setitimer(signal.ITIMER_REAL, left)  # it had to wait
+        signal.setitimer(signal.ITIMER_REAL, more)  # it had to wait
 
     signal.signal(signal.SIGALRM, ring)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
-        yield
+        return check()
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, signal.SIG_DFL)

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
+
+from torchdev_lint.engine.displays import parse_with_displays
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -37,16 +40,18 @@ def parse_in_pieces(text: str) -> cst.Module | None:
         return None
     starts = list(_starts(text))
     if not starts:
+        with suppress(cst.ParserSyntaxError, cst.CSTValidationError):
+            return parse_with_displays(text)
         return None
     ends = [start for start, _ in starts] + [len(text)]
-    whole = cst.parse_module(text[: ends[0]])
+    whole = _parsed(text[: ends[0]])
     body: list[Any] = list(whole.body)
     footer = whole.footer
     indents = {whole.default_indent} if _BLOCK.search(text, 0, ends[0]) else set()
     for (start, inside), end in zip(starts, ends[1:], strict=True):
         if footer or not body:
             return None
-        piece = cst.parse_module((_BEFORE_INSIDE if inside else _BEFORE) + text[start:end])
+        piece = _parsed((_BEFORE_INSIDE if inside else _BEFORE) + text[start:end])
         first, *rest = piece.body
         if inside and not _continues(body[-1], first):
             return None
@@ -59,6 +64,15 @@ def parse_in_pieces(text: str) -> cst.Module | None:
         return None
     indent = indents.pop() if indents else whole.default_indent
     return whole.with_changes(body=tuple(body), footer=footer, default_indent=indent)
+
+
+def _parsed(text: str) -> cst.Module:
+    import libcst as cst
+
+    if len(text) >= PAYS:
+        with suppress(cst.ParserSyntaxError, cst.CSTValidationError):
+            return parse_with_displays(text) or cst.parse_module(text)
+    return cst.parse_module(text)
 
 
 def _continues(last: Any, piece: Any) -> bool:

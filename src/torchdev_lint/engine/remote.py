@@ -16,6 +16,7 @@ from functools import cache
 from torchdev_lint import __version__
 from torchdev_lint.diagnostics import Diagnostic
 from torchdev_lint.engine.jobs import Checked, Checker, Job
+from torchdev_lint.engine.limits import FILE_TIMEOUT, each_file
 from torchdev_lint.engine.results import FileResult
 from torchdev_lint.engine.workers import Lost
 
@@ -31,6 +32,8 @@ class Batch:
     checker: Checker
     jobs: tuple[Job, ...]
     """With absolute paths."""
+    seconds: float = FILE_TIMEOUT
+    """What each file may take."""
 
 
 _LOCK = threading.Lock()
@@ -60,7 +63,8 @@ def check_batch(batch: Batch) -> list[Checked | Lost]:
         if checker is None:
             _kept.clear()
             checker = _kept[batch.run] = batch.checker
-        return [_answer(checker, job) for job in batch.jobs]
+        with each_file(batch.seconds):
+            return [_answer(checker, job) for job in batch.jobs]
 
 
 def _answer(checker: Checker, job: Job) -> Checked | Lost:
