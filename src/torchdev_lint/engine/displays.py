@@ -25,6 +25,7 @@ _IN_NO_BLOCK = re.compile(_ANYWHERE.pattern.replace(r"^([ \t]*)", r"^()(?![ \t])
 _CLOSING = {"[": "]", "{": "}", "(": ")"}
 _NO_ITEM = " \t\n)]}#"
 """What begins no item: behind it, more of the last one, its end, or a comment."""
+_SPACE = ("", " ", "\t", "\n")
 _STANDS_FOR = "_torchdev_lint_display_"
 
 
@@ -76,20 +77,25 @@ def _parsed_expression(text: str) -> Any:
 
 def _displays(text: str, openings: re.Pattern[str]) -> Iterator[_Display]:
     """The outermost ones."""
-    at, without = 0, set[str]()
+    at = 0
     while len(text) - at >= 2 * PIECE and (opening := openings.search(text, at)) is not None:
         at = opening.start(3)
         start = opening.start(2)
-        ends = f"\n{opening[1]}{_CLOSING[opening[2]]}"
-        closing = -1 if ends in without else text.find(ends, at)
-        if closing < 0:
-            without.add(ends)
-        if closing - start < 2 * PIECE:
+        closing = _next_line(text, at, opening[1])
+        if closing - start < 2 * PIECE or text[closing + len(opening[1]) + 1] != _CLOSING[opening[2]]:
             continue
         cuts = tuple(_cuts(text, opening.end(), closing, opening[3]))
         if cuts:
             at = closing + len(opening[1]) + 2
             yield _Display(start, at, cuts)
+
+
+def _next_line(text: str, at: int, indent: str) -> int:
+    """Where the line ends before the next one that is indented so far, and no further; -1 for nowhere."""
+    end = text.find(f"\n{indent}", at)
+    while end >= 0 and text[end + 1 + len(indent) : end + 2 + len(indent)] in _SPACE:
+        end = text.find(f"\n{indent}", end + 1)
+    return end
 
 
 def _cuts(text: str, start: int, end: int, indent: str) -> Iterator[int]:
