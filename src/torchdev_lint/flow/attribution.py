@@ -13,6 +13,7 @@ import libcst as cst
 
 from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.callers_elsewhere import given_from_host
+from torchdev_lint.flow.callsites import Unwritten
 from torchdev_lint.flow.conditions import And, Atom, Formula, Key, Not
 from torchdev_lint.flow.events import Place, Transfer
 from torchdev_lint.flow.evidence import TESTING, is_number_parameter, receiver_name, tested_for_none
@@ -376,6 +377,7 @@ def report_at(frame: Frame, operand: Operand, found: Conflict) -> Report | None:
         and origin.what == "argument"
         and origin.frame == current.uid
         and current.caller is not None
+        and not isinstance(origin.node, Unwritten)
         and not (
             moved is not None
             and not current.source.foreign

@@ -97,7 +97,7 @@ def call_builtin(frame: Frame, name: str, site: CallSite, call_value: Callable[.
         case "sum" if values:
             return folds.summed(frame, site)
         case "dict":
-            return containers.with_cell(frame, site.node, containers.updated_from(Entries(()), site))
+            return containers.with_cell(frame, site.node, containers.dict_of(frame, site))
         case "range":
             return _range(values)
         case "print":

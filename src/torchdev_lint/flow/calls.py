@@ -10,9 +10,11 @@ from torchdev_lint.flow import (
     brought_back,
     builtin_functions,
     command_lines,
+    computed_attributes,
     containers,
     current_device,
     device_objects,
+    dict_classes,
     dispatch,
     distributions,
     evident_parts,
@@ -35,12 +37,12 @@ from torchdev_lint.flow import (
     torch_functions,
     workers,
 )
-from torchdev_lint.flow.callsites import Argument, CallSite, ImpliedItem
+from torchdev_lint.flow.callsites import Argument, CallSite, ImpliedItem, Unwritten
 from torchdev_lint.flow.classes import ClassModel, instantiate
 from torchdev_lint.flow.frame import Frame, expression
 from torchdev_lint.flow.functions import call, is_out_of_reach, is_waiting, not_followed, send
 from torchdev_lint.flow.immutable import replace
-from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Anywhere, Cpu, Device, Origin, leaves
+from torchdev_lint.flow.lattice import Anywhere, Cpu, Device, Origin, leaves
 from torchdev_lint.flow.model_calls import check_inputs_together
 from torchdev_lint.flow.objects import (
     forget_attributes,
@@ -136,7 +138,10 @@ def _site(
                 with frame.quietly():
                     arguments.append(Argument(evaluate(argument.value), argument))
             else:
-                arguments.append(Argument(evaluate(argument.value), argument))
+                value = evaluate(argument.value)
+                if argument.star == "**":
+                    value = dict_classes.as_dict(frame, value)
+                arguments.append(Argument(value, argument))
     return CallSite(node, tuple(arguments), operands.dotted(node.func) or "the call", receiver)
 
 
@@ -190,7 +195,7 @@ def _call_partial(frame: Frame, partial: Partial, site: CallSite) -> Value:
             return Argument(value, written[index])
         keyword = None if name is None else cst.Name(name)
         if held is None:
-            return Argument(value, cst.Arg(cst.Name("_"), keyword=keyword))
+            return Argument(value, Unwritten(cst.Name("_"), keyword=keyword))
         return Argument(value, ImpliedItem(held, keyword=keyword))
 
     given = {argument.keyword for argument in site.arguments}
@@ -333,6 +338,8 @@ def call_attribute(frame: Frame, receiver: Value, name: str, site: CallSite) -> 
         case Function() | Method() | Partial() if function_transforms.is_transformed(receiver, name):
             return function_transforms.call(frame, receiver, name, site, call_value)
         case AnyOf(things=things):
+            if name in dict_classes.CHANGING:
+                dict_classes.forget(frame, receiver)
             if name in workers.METHODS and all(workers.is_worker(frame, thing) for thing in things):
                 return join_all([call_object_method(frame, thing, name, site) for thing in things])
             if name not in module_api.IN_PLACE_MOVES:
@@ -367,6 +374,8 @@ def call_attribute(frame: Frame, receiver: Value, name: str, site: CallSite) -> 
 def _call_torch_base(frame: Frame, thing: Object, name: str, site: CallSite) -> Value:
     """`super().__init__(...)` and `super().forward(x)` of a class that derives from a layer of PyTorch's."""
     model = frame.state(thing).model
+    if name == "__init__" and dict_classes.kept_as(model) is not None:
+        dict_classes.begin(frame, thing, containers.dict_of(frame, site))
     path = None if model is None else torch_bases.base_of(model)
     if path is None:
         return UNKNOWN
@@ -399,7 +408,9 @@ def call_base_method(frame: Frame, thing: Object, name: str, site: CallSite) -> 
     """`super().to(...)` and its like: what nn.Module itself does."""
     if name in module_api.IN_PLACE_MOVES:
         return modules.transfer(frame, thing, name, site)
-    found = modules.call_module_method(frame, thing, name, site)
+    found = containers.call_dict_method(frame, thing, name, site)
+    if found is None:
+        found = modules.call_module_method(frame, thing, name, site)
     return UNKNOWN if found is None else found
 
 
@@ -421,7 +432,7 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
     if name == "enter_context" and any(
         isinstance(argument.value, DeviceValue) for argument in site.arguments
     ):
-        frame.env.default_device = UNKNOWN_DEVICE
+        exit_stacks.enter_device(frame, thing, site)
     optimizers.call_method(frame, thing, name, site)
     unread = False
     if state.api.startswith("torch.distributions."):
@@ -447,6 +458,13 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
             unread = True
         elif state.kind == "module" and name == "__call__":
             return call_object(frame, thing, site)
+        else:
+            computed = computed_attributes.where_there_is_none(frame, thing, name)
+            if computed is not None:
+                return call_value(frame, computed, site)
+    of_dict = containers.call_dict_method(frame, thing, name, site)
+    if of_dict is not None:
+        return of_dict
     if name in module_api.IN_PLACE_MOVES:
         return modules.transfer(frame, thing, name, site)
     if name in ("items", "values", "keys") and state.kind == "unknown" and not site.arguments:

@@ -14,6 +14,10 @@ class Implied(cst.Arg):
     """An argument that the program does not write as one: its value is an expression that gives it (an element of a list)."""
 
 
+class Unwritten(cst.Arg):
+    """An argument that was bound to what is called before, elsewhere (`functools.partial`): no call here shows it."""
+
+
 class ImpliedItem(Implied):
     """The same, where the expression holds several, of which this is one."""
 

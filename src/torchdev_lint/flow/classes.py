@@ -11,6 +11,7 @@ from torchdev_lint.flow import (
     confinement,
     conventions,
     device_values,
+    dict_classes,
     library_facts,
     optimizers,
     own_state,
@@ -371,6 +372,10 @@ def instantiate(frame: Frame, model: ClassModel, site: CallSite) -> Value:
         _fill_record(frame, thing, model, site)
         return thing
     initializer = model.find("__init__")
+    if dict_classes.kept_as(model) is not None:
+        from torchdev_lint.flow.containers import dict_of
+
+        dict_classes.begin(frame, thing, dict_of(frame, site) if initializer is None else dict_classes.UNREAD)
     if initializer is not None:
         function = model.function(initializer, "__init__", thing)
         followed = can_follow(frame, function)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from torchdev_lint.flow import choices, literals, mixed_lists
+from torchdev_lint.flow import choices, dict_classes, literals, mixed_lists
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.conditions import Atom
 from torchdev_lint.flow.frame import Frame
@@ -78,6 +78,25 @@ def call_container_method(frame: Frame, receiver: Value, name: str, site: CallSi
             return made
         case _:
             return UNKNOWN
+
+
+def call_dict_method(frame: Frame, thing: Object, name: str, site: CallSite) -> Value | None:
+    """The result of a method that an instance has from `dict`; None where it has none, or what it holds is not known."""
+    held = dict_classes.held_by(frame, thing)
+    given = [argument.value for argument in site.positional()]
+    if held is None:
+        return None
+    if name in dict_classes.METHODS:
+        return _dict_method(frame, held, name, replace(site, receiver=None))
+    match name, given:
+        case "__getitem__", [key]:
+            return item(held, key)
+        case "__setitem__", [key, value]:
+            changed = held.updated(key.value, value) if isinstance(key, Literal) else _any_key(held, value)
+            change(frame, held, changed, None)
+            return NONE
+        case _:
+            return None
 
 
 _KEEPS_ITEMS = frozenset("extend insert appendleft sort reverse copy index count".split())
@@ -221,12 +240,18 @@ def _dict_method(frame: Frame, receiver: Entries, name: str, site: CallSite) -> 
 
 
 def updated_from(receiver: Entries, site: CallSite) -> Entries:
-    """A dict after `update(...)` with the arguments of a call, or made by `dict(...)` of them."""
+    """A dict after `update(...)` with the arguments of a call."""
     changed = receiver
     for argument in site.arguments:
         name = argument.keyword
         changed = merged(changed, argument.value) if name is None else changed.updated(name, argument.value)
     return changed
+
+
+def dict_of(frame: Frame, site: CallSite) -> Entries:
+    """What `dict(...)` of these arguments holds."""
+    given = tuple(replace(one, value=dict_classes.as_dict(frame, one.value)) for one in site.arguments)
+    return updated_from(Entries(()), replace(site, arguments=given))
 
 
 def merged(left: Entries, right: Value) -> Entries:

@@ -161,10 +161,10 @@ MOVED_BY_CALLEE = "moved by a callee"
 
 
 def note_moved(frame: Frame, device: Device) -> None:
-    """Note of what a call made that a function, to which it was given, takes it to another device."""
+    """Note of what a call made that a function takes to another device, to which it was given or which finds it in a scope around it."""
     for leaf in leaves(device):
         origin = leaf.origin
-        if isinstance(leaf, Cpu) and origin is not None and origin.passed("argument"):
+        if isinstance(leaf, Cpu) and origin is not None and frame.function is not None:
             root = origin.root()
             if root.what == "factory" and root.frame != frame.uid:
                 frame.analysis.notes[MOVED_BY_CALLEE, id(root.node)] = True

@@ -46,6 +46,9 @@ ONLY_TENSORS = (
 ) - frozenset("requires_grad_ share_memory_ apply_ map_ set_ get_ index_ data_ptr".split())
 """Attributes and methods that neither NumPy's arrays nor modules nor numbers have."""
 
+_COUNTS = frozenset({"dim", "size", "numel"})
+"""Methods of tensors whose names are also those of numbers that other things have: `config.dim`, `image.size`."""
+
 _MODULES_TOO = frozenset(
     "shape device dtype mean sum T reshape transpose flatten squeeze clone ndim float half bool int double max min abs exp log pow "
     "sqrt argmax argmin cumsum clamp round repeat cpu cuda to t add sub mul div std var norm prod any all sort split".split()
@@ -302,10 +305,15 @@ def _rebinding(target: cst.CSTNode, names: set[str]) -> Iterator[tuple[str, str]
 
 
 def _of_expression(function: Function, root: cst.CSTNode, names: set[str]) -> Iterator[tuple[str, str]]:
+    called: set[int] = set()
     for node in walk(root):
+        if type(node) is cst.Call:
+            called.add(id(node.func))
         match node:
             case cst.Attribute(value=cst.Name(value=name), attr=cst.Name(value=attribute)) if name in names:
-                if attribute in ONLY_TENSORS:
+                if attribute in _COUNTS and id(node) not in called:
+                    yield "no", name  # a number that something else has: a tensor is asked by a call
+                elif attribute in ONLY_TENSORS:
                     yield "strong", name
                 elif attribute in _MODULE_METHODS or attribute in _ARRAY_ONLY or attribute == "numpy":
                     yield "no", name

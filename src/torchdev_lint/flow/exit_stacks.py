@@ -10,7 +10,9 @@ from collections.abc import Callable
 import libcst as cst
 
 from torchdev_lint.flow.callsites import CallSite
+from torchdev_lint.flow.device_values import as_device
 from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.lattice import UNKNOWN_DEVICE
 from torchdev_lint.flow.values import UNKNOWN, Items, Object, Partial, Value
 
 STACKS = frozenset({"contextlib.ExitStack", "contextlib.AsyncExitStack"})
@@ -29,6 +31,13 @@ def enter(frame: Frame, thing: Object) -> bool:
 def is_entered(frame: Frame, thing: Object) -> bool:
     """Whether a thing is the stack of a `with` block that is being run."""
     return _CALLBACKS in frame.state(thing).attributes
+
+
+def enter_device(frame: Frame, thing: Object, site: CallSite) -> None:
+    """`stack.enter_context(torch.device(...))`: what is made from here on to the end of the block is made there."""
+    given = site.positional()
+    known = is_entered(frame, thing) and len(given) == 1
+    frame.env.default_device = as_device(given[0].value) if known else UNKNOWN_DEVICE
 
 
 def note(frame: Frame, thing: Object, site: CallSite) -> Value:

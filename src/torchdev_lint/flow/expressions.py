@@ -12,6 +12,7 @@ from torchdev_lint.flow import (
     containers,
     device_indices,
     device_objects,
+    dict_classes,
     indexing,
     literals,
     lost_index,
@@ -188,7 +189,7 @@ def _dict_display(frame: Frame, node: cst.Dict) -> Value:
                 key = frame.evaluate(element.key)
             result = result.updated(key.value, value) if isinstance(key, Literal) else result.opened(value)
         else:
-            result = containers.merged(result, value)
+            result = containers.merged(result, dict_classes.as_dict(frame, value))
     return containers.with_cell(frame, node, result)
 
 
@@ -444,7 +445,7 @@ def subscript(frame: Frame, node: cst.CSTNode, value: Value, keys: list[Value]) 
             with frame.assuming(negate(guard)):
                 right = subscript(frame, node, otherwise, keys)
             return join(guard, left, right)
-        case ((Api() as api), _) if api.path.startswith("builtins."):
+        case ((Api() as api), _) if api.path.startswith("builtins.") or dict_classes.is_base(api.path):
             return api
         case _:
             return UNKNOWN
@@ -452,7 +453,8 @@ def subscript(frame: Frame, node: cst.CSTNode, value: Value, keys: list[Value]) 
 
 def _some_of(frame: Frame, thing: Object, node: cst.CSTNode) -> Value:
     """A part of an unknown thing, by an index that is not known either: another one at each place in the text."""
-    if frame.state(thing).kind != "unknown" or attribution.root_of(thing.key)[:1] != ("parameter",):
+    known = attribution.root_of(thing.key)[:1] == ("parameter",) or truths.is_of_array(frame, thing.key)
+    if frame.state(thing).kind != "unknown" or not known:
         return UNKNOWN
     text = frame.analysis.text(node) if isinstance(node, cst.Subscript) else ""
     return Object(("item", thing.key, f"at {id(node)}"), text)
@@ -473,6 +475,9 @@ def _item_of_object(frame: Frame, thing: Object, key: Value, node: cst.CSTNode) 
     own = special_methods.item(frame, node, thing, key)
     if own is not None:
         return own
+    entries = dict_classes.held_by(frame, thing)
+    if entries is not None:
+        return subscript(frame, node, entries, [key])
     if thing.key[0] == "moved" and state.moved and state.kind == "unknown":
         return Tensor(
             state.device, scalar=None, guess=True

@@ -1,6 +1,7 @@
-"""`vmap` and `grad` of `torch.func`, and modules whose parameters are stacked: functions that call the function that they are made of.
+"""`vmap`, `grad` and `jacrev` of `torch.func`, and modules whose parameters are stacked: functions that call the one they are made of.
 
-`vmap` runs it on operands that have one dimension less, which stay where they are; `grad` gives what is like its first argument
+`vmap` runs it on operands that have one dimension less, which stay where they are; `grad` gives what is like its first argument,
+`jacrev` and its like the same with further dimensions
 (https://docs.pytorch.org/docs/stable/func.api.html).
 """
 
@@ -31,11 +32,18 @@ from torchdev_lint.flow.values import (
     join,
 )
 
-_MAPPED, _GRADIENT, _WITH_VALUE = "[vmap]", "[grad]", "[grad_and_value]"
+_MAPPED, _GRADIENT, _WITH_VALUE, _JACOBIAN = "[vmap]", "[grad]", "[grad_and_value]", "[jacobian]"
 _KINDS = {
     f"{module}.{name}": kind
     for module in ("torch.func", "functorch", "torch._functorch.apis")
-    for name, kind in (("vmap", _MAPPED), ("grad", _GRADIENT), ("grad_and_value", _WITH_VALUE))
+    for name, kind in (
+        ("vmap", _MAPPED),
+        ("grad", _GRADIENT),
+        ("grad_and_value", _WITH_VALUE),
+        ("jacrev", _JACOBIAN),
+        ("jacfwd", _JACOBIAN),
+        ("hessian", _JACOBIAN),
+    )
 } | {"torch.vmap": _MAPPED}
 _STACKING = frozenset({"torch.func.stack_module_state", "functorch.combine_state_for_ensemble"})
 _IN_DIMS = "_in_dims"
@@ -62,7 +70,9 @@ def make(frame: Frame, path: str, site: CallSite) -> Value | None:
 
 def is_transformed(receiver: Value, name: str) -> bool:
     """Whether a method is the call of a function that `make` has made."""
-    return name in (_MAPPED, _GRADIENT, _WITH_VALUE) and isinstance(receiver, (Function, Method, Partial))
+    return name in (_MAPPED, _GRADIENT, _WITH_VALUE, _JACOBIAN) and isinstance(
+        receiver, (Function, Method, Partial)
+    )
 
 
 def call(
@@ -86,6 +96,9 @@ def call(
     value = call_value(frame, function, site)
     first: Argument | None = next(iter(site.positional()), None)
     like = UNKNOWN if first is None else _plain(first.value)
+    if kind == _JACOBIAN:
+        # more tensors than one that come out have a derivative each
+        return _with_any_dimensions(like) if isinstance(value, Tensor) else UNKNOWN
     return like if kind == _GRADIENT else Items((like, value))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import libcst as cst
 
+from torchdev_lint.flow import dict_classes
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.functions import call, can_follow
@@ -149,6 +150,9 @@ def iterate(frame: Frame, value: Value) -> Value:
             if fields is not None:
                 return element_of(fields)
             if state.model is not None:
+                held = _held_by_dict(frame, value)
+                if held is not None:
+                    return iterate(frame, held)
                 found = _own_iterator(frame, value)
                 if found is not None:
                     return found
@@ -167,6 +171,13 @@ def iterate(frame: Frame, value: Value) -> Value:
             return UNKNOWN if value.open else join_all([Literal(key) for key, _ in value.entries])
         case _:
             return element_of(value)
+
+
+def _held_by_dict(frame: Frame, thing: Object) -> Entries | None:
+    """What an instance holds whose keys a loop is given, since its class derives from `dict` and says nothing else."""
+    held = dict_classes.held_by(frame, thing)
+    model = frame.state(thing).model
+    return None if model is None or model.find("__iter__") is not None else held
 
 
 def iterator_of(frame: Frame, value: Value) -> Value:
@@ -226,6 +237,9 @@ def known_items(frame: Frame, value: Value) -> list[Value] | None:
             fields = as_tuple(frame, value)
             if fields is not None:
                 return list(fields.items)
+            held = _held_by_dict(frame, value)
+            if held is not None:
+                return known_items(frame, held)
             parts = parts_of(frame, value)
             if parts is None or frame.state(value).api.endswith("Dict"):
                 return None

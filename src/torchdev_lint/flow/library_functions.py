@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import libcst as cst
 
-from torchdev_lint.flow import containers, folds, records, workers
+from torchdev_lint.flow import containers, folds, records, truths, workers
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
@@ -19,6 +19,7 @@ from torchdev_lint.flow.values import (
     Items,
     Literal,
     Many,
+    Object,
     Tensor,
     Value,
     join_all,
@@ -98,11 +99,20 @@ def note_array(frame: Frame, path: str, site: CallSite) -> None:
     """Remember a call that makes a NumPy array of numbers; with `dtype=object` one holds whatever it is given."""
     module, _, name = path.rpartition(".")
     if module not in ("numpy", "numpy.random") or name not in factories.OF_ARRAYS:
+        if module == "numpy" and _is_of_arrays(frame, site):
+            frame.analysis.arrays.add(id(site.node))  # `np.sin(angles)`: an array, or a number
         return
     dtype = site.keyword("dtype")
     if dtype is None or (isinstance(dtype.value, Api) and "object" not in dtype.value.path):
         frame.analysis.arrays.add(id(site.node))
         frame.analysis.notes["array dimensions", id(site.node)] = _array_dimensions(name, site)
+
+
+def _is_of_arrays(frame: Frame, site: CallSite) -> bool:
+    """Whether a function is given arrays and numbers only."""
+    given = [one.value for one in site.arguments]
+    arrays = [one for one in given if isinstance(one, Object) and truths.is_of_array(frame, one.key)]
+    return bool(arrays) and all(one in arrays or isinstance(one, Literal) for one in given)
 
 
 def _array_dimensions(name: str, site: CallSite) -> int:

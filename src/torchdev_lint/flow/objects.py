@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from torchdev_lint.flow import library_facts
+from torchdev_lint.flow import computed_attributes, library_facts
 from torchdev_lint.flow.conditions import Atom
 from torchdev_lint.flow.confinement import only_computes
 from torchdev_lint.flow.device_values import as_device
@@ -153,10 +153,18 @@ def _object_attribute(frame: Frame, thing: Object, name: str) -> Value:
                 return call_without_arguments(frame, function)
             return function
         shared = state.model.class_attribute(name)
+        computed = computed_attributes.by_descriptor(frame, thing, shared)
+        if computed is not None:
+            return computed
         if shared != UNKNOWN:
             return _member(frame, Class(state.model), name, shared) if state.model.has_members else shared
     if name == "__dict__":
         return _dict_of(frame, thing)
+    if name == "__class__" and state.model is not None:
+        return Class(state.model)
+    computed = computed_attributes.where_there_is_none(frame, thing, name)
+    if computed is not None:
+        return computed
     family = _family(state, name)
     if family is not None:
         return family

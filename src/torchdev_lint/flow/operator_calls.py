@@ -180,7 +180,9 @@ def _scalar_ness(
     """Whether the result is 0-dim; `operands`: whether all tensors given are."""
     if operator.name == "einsum":
         return _of_equation(site)
-    if operator.name in VECTOR_PRODUCTS:
+    if operator.name in VECTOR_PRODUCTS or operator.name in JOINING:
+        return False
+    if _sizes_told(operator, site, method=receiver is not None):
         return False
     given = len(given_to) + (receiver is not None)
     bare = given == len(site.arguments) + (receiver is not None) and all(
@@ -209,6 +211,9 @@ def _scalar_ness(
 
 def _dimensions(operator: Operator, site: CallSite, first: Given | None, *, method: bool) -> int:
     """How many dimensions the result has at least, where those of the first operand are known."""
+    told = _sizes_told(operator, site, method=method)
+    if told:
+        return told
     before = first.value.dims if first is not None and isinstance(first.value, Tensor) else 0
     if not before:
         return 0
@@ -242,8 +247,30 @@ KEEPS_DIMENSIONS = frozenset(
 )
 """Operations of one tensor whose result has its sizes."""
 
+JOINING = frozenset("cat concat concatenate stack hstack vstack dstack column_stack row_stack".split())
+"""What they give has a dimension: that along which the tensors were put together."""
+
 VECTOR_PRODUCTS = frozenset({"matmul"})
 """0-dim for two vectors only, which programs leave to `dot`: taken for something with dimensions."""
+
+
+_RESHAPING = frozenset({"reshape", "view"})
+
+
+def _sizes_told(operator: Operator, site: CallSite, *, method: bool) -> int:
+    """How many sizes are written out that a tensor is given: `x.view(n, -1)`; 0 if that is not seen."""
+    if operator.name not in _RESHAPING or site.has_star():
+        return 0
+    sizes = [one.value for one in site.positional()][int(not method) :]
+    if len(sizes) == 1:
+        match sizes[0]:
+            case Items(items=items):
+                return len(items)
+            case Literal(value=int()):
+                return 1
+            case _:
+                return 0  # a number, or all of them in one; or a dtype
+    return len(sizes)
 
 
 def _of_equation(site: CallSite) -> bool | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from torchdev_lint.flow import (
+    dict_classes,
     literals,
     mixed_lists,
     module_containers,
@@ -25,6 +26,7 @@ from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.registration import noted
 from torchdev_lint.flow.values import (
     UNKNOWN,
+    AnyOf,
     Api,
     Either,
     Entries,
@@ -196,12 +198,16 @@ def _assign_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
         case Entries() | Items() | Many():
             mixed_lists.forget(frame, container)
             change(frame, container, _with_item(container, key, value), target.value)
+        case AnyOf() | Either():
+            dict_classes.forget(frame, container)
         case Api(path="os.environ"):
             literals.note_environment(frame, key, value)
         case Object(key=("attr", owner, "__dict__")):
             forget_attributes(frame, Object(owner))
         case Object() if special_methods.set_item(frame, target, container, key, value):
             pass
+        case Object() if (held := dict_classes.held_by(frame, container)) is not None:
+            change(frame, held, _with_item(held, key, value), None)
         case Object() if frame.state(container).api in CONTAINERS:
             module_containers.put(frame, container, key, value)
         case Object() if isinstance(key, Literal):

@@ -11,6 +11,7 @@ from torchdev_lint.flow import (
     forwarding,
     generators,
     transfers,
+    truths,
 )
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.conditions import atoms
@@ -126,9 +127,7 @@ def _may_be_tensor(frame: Frame, value: Value) -> bool:
     """Whether the value is an attribute of something or a part of it: it stays where it is if it is a tensor."""
     match value:
         case Object(key=("attr" | "item", *_) as key):
-            while key[0] in ("attr", "item"):
-                key = key[1]
-            return key[0] != "call" or key[1] not in frame.analysis.arrays
+            return not truths.is_of_array(frame, key)
         case Either(_, then, otherwise):
             return any(isinstance(one, Tensor) or _may_be_tensor(frame, one) for one in (then, otherwise))
         case _:

@@ -14,6 +14,7 @@ from torchdev_lint.flow.conditions import (
     Atom,
     Constant,
     Formula,
+    Key,
     conjunction,
     disjunction,
     negate,
@@ -376,6 +377,8 @@ def is_instance(frame: Frame, node: cst.CSTNode, value: Value, classes: Value) -
             "numpy.ndarray"
         }:
             return Constant(not _MODULES.isdisjoint(paths))
+        case Object(key=key) if set(paths) == {"torch.Tensor"} and is_of_array(frame, key):
+            return FALSE
         case Object(key=key, text=text):
             return Atom("opaque", ("isinstance", key, tuple(sorted(paths))), f"isinstance({text}, ...)")
         case Either(guard, then, otherwise):
@@ -386,6 +389,13 @@ def is_instance(frame: Frame, node: cst.CSTNode, value: Value, classes: Value) -
         case _:
             this = ("node", id(node), frame.uid, frame.salt)
             return Atom("opaque", ("isinstance", this, tuple(sorted(paths))), "", node)
+
+
+def is_of_array(frame: Frame, key: Key) -> bool:
+    """Whether it is an array of numbers that a call of NumPy's made, or something taken from one."""
+    while key[0] in ("attr", "item"):
+        key = key[1]
+    return key[0] == "call" and key[1] in frame.analysis.arrays
 
 
 def _arrays_together(frame: Frame, node: cst.CSTNode, value: Value) -> Formula | None:

@@ -434,6 +434,16 @@ CASES: list[tuple[str, str, dict[str, str]]] = [
         with contextlib.ExitStack() as stack:
             stack.enter_context(torch.device("cuda"))
             x = torch.zeros(1)
+        y = torch.zeros(1)
+        """,
+        {"x": "cuda", "y": "cpu"},
+    ),
+    (
+        "a default device until something is closed",
+        """
+        stack = contextlib.ExitStack()
+        stack.enter_context(torch.device("cuda"))
+        x = torch.zeros(1)
         """,
         {"x": "?"},
     ),
