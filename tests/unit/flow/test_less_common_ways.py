@@ -444,6 +444,7 @@ CASES: list[tuple[str, str, dict[str, str]]] = [
         stack = contextlib.ExitStack()
         stack.enter_context(torch.device("cuda"))
         x = torch.zeros(1)
+        stack.close()
         """,
         {"x": "?"},
     ),
