@@ -28,6 +28,7 @@ from torchdev_lint.flow.values import (
     Tensor,
     Truth,
     Value,
+    if_not_none,
     join_all,
 )
 from torchdev_lint.torch_api.modules import SOME_MODULE
@@ -66,6 +67,8 @@ def call_builtin(frame: Frame, name: str, site: CallSite, call_value: Callable[.
             return Truth(truths.is_instance(frame, site.node, values[0], values[1]))
         case "hasattr" if len(values) == 2:
             return _has_attribute(frame, site, values)
+        case "getattr" if len(values) > 2 and if_not_none(first) is not first:
+            return UNKNOWN  # of None, the default
         case "getattr" if len(values) >= 2 and name_given(site, 1) is not None:
             return get_attribute(frame, first, name_given(site, 1) or "", site.node)
         case "getattr" if len(values) == 2 and first == Api("torch.nn"):

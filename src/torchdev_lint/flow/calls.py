@@ -75,6 +75,7 @@ from torchdev_lint.flow.values import (
     Super,
     Tensor,
     Value,
+    if_not_none,
     join,
     join_all,
 )
@@ -309,6 +310,7 @@ def call_attribute(frame: Frame, receiver: Value, name: str, site: CallSite) -> 
         host_reads.check_method(frame, receiver, name, site)
     elif name == "cpu":
         brought_back.check(frame, site)
+    receiver = if_not_none(receiver)
     match receiver:
         case Tensor() if name == "register_hook":
             return hooks.run_on_tensor(frame, receiver, site, call_value)

@@ -58,6 +58,7 @@ from torchdev_lint.flow.values import (
     Truth,
     Value,
     element_of,
+    if_not_none,
     join,
     without_cell,
 )
@@ -412,6 +413,7 @@ def _selection(frame: Frame, node: cst.Subscript) -> Value | None:
 def subscript(frame: Frame, node: cst.CSTNode, value: Value, keys: list[Value]) -> Value:
     """The value of `value[keys]`."""
     key = keys[0] if len(keys) == 1 else UNKNOWN
+    value = if_not_none(value)
     match value, key:
         case Items(items), Literal(value=int(index)) if -len(items) <= index < len(items):
             return items[index]

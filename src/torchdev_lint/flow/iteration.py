@@ -24,6 +24,7 @@ from torchdev_lint.flow.values import (
     Tensor,
     Value,
     element_of,
+    if_not_none,
     join,
     join_all,
 )
@@ -141,6 +142,7 @@ def part_for_all(frame: Frame, thing: Object) -> Value | None:
 
 def iterate(frame: Frame, value: Value) -> Value:
     """What a `for` over the value binds its target to."""
+    value = if_not_none(value)
     match value:
         case Object():
             state = frame.state(value)

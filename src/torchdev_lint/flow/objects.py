@@ -42,6 +42,7 @@ from torchdev_lint.flow.values import (
     Tensor,
     Truth,
     Value,
+    if_not_none,
     join,
     join_all,
     unknown_tensor,
@@ -54,6 +55,7 @@ from torchdev_lint.torch_api.tensor_surface import TENSOR_NAMES
 
 def get_attribute(frame: Frame, receiver: Value, name: str, node: cst.CSTNode) -> Value:
     """The value of `receiver.name`."""
+    receiver = if_not_none(receiver)
     match receiver:
         case Api(path=path):
             full = f"{path}.{name}"

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from torchdev_lint.flow.conditions import Atom, Formula, Key, known, negate, truth
+from torchdev_lint.flow.conditions import TRUE, Atom, Formula, Key, disjunction, known, negate, truth
 from torchdev_lint.flow.immutable import dataclass, replace
 from torchdev_lint.flow.lattice import (
     UNKNOWN_DEVICE,
@@ -377,9 +377,51 @@ def join(guard: Formula | None, then: Value, otherwise: Value) -> Value:
             # a sum that started from a number
             return replace(one, scalar=None, parameter=False)
     if guard is None:
-        return _any_of(then, otherwise)
-    joined = Either(guard, then, otherwise)
+        return _some_or_none(then, otherwise) or _any_of(then, otherwise)
+    joined = _one_or_none(guard, then, otherwise) or Either(guard, then, otherwise)
     return joined if depth(joined) <= MAX_DEPTH else UNKNOWN
+
+
+def _one_or_none(guard: Formula, then: Value, otherwise: Value) -> Either | None:
+    """What one round of a loop after the other puts in the place of None: `best = None`, `if loss < lowest: best = {...}`."""
+    for here, one, other in ((guard, then, otherwise), (negate(guard), otherwise, then)):
+        told, held = _told(other)
+        if told != TRUE and isinstance(one, _KEPT) and type(one) is type(held):
+            return Either(disjunction(here, told), join(here, one, held), NONE)
+    return None
+
+
+def _some_or_none(then: Value, otherwise: Value) -> Either | None:
+    """The same after who knows how many rounds."""
+    left, right = _told(then), _told(otherwise)
+    if not isinstance(left[1], _KEPT) or type(left[1]) is not type(right[1]) or left[0] == right[0] == TRUE:
+        return None
+    told = Atom("opaque", ("set in some round", left[0], right[0]))
+    return Either(told, join(None, left[1], right[1]), NONE)
+
+
+def _told(value: Value) -> tuple[Formula, Value]:
+    """What a value is if it is not None, and when that is so."""
+    if isinstance(value, Either):
+        if value.otherwise == NONE:
+            return value.guard, value.then
+        if value.then == NONE:
+            return negate(value.guard), value.otherwise
+    return TRUE, value
+
+
+_KEPT = (Tensor, Items, Many, Entries)
+
+
+def if_not_none(value: Value) -> Value:
+    """What the value is where it is something: of None nothing is read, the program ends there."""
+    if not isinstance(value, Either):
+        return value
+    then, otherwise = if_not_none(value.then), if_not_none(value.otherwise)
+    if NONE in (then, otherwise):
+        return otherwise if then == NONE else then
+    unchanged = then is value.then and otherwise is value.otherwise
+    return value if unchanged else join(value.guard, then, otherwise)
 
 
 def _joined_scalar(then: Tensor, otherwise: Tensor) -> bool | None:

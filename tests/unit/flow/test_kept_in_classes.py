@@ -369,6 +369,74 @@ PAIRS: dict[str, tuple[str, str]] = {
         ensure(steps, device).T @ ensure(np.sin(steps))
         """,
     ),
+    "the best of some rounds": (
+        """
+        best, weights = float("inf"), None
+        net = nn.Linear(3, 1).to(device)
+        for step in range(20):
+            loss = net(torch.rand(4, 3, device=device)).mean().item()
+            if loss < best:
+                best = loss
+                weights = {k: v.detach().cpu() for k, v in net.state_dict().items()}
+        for k, v in net.state_dict().items():
+            v.cpu() - weights[k]
+        """,
+        """
+        best, weights = float("inf"), None
+        net = nn.Linear(3, 1).to(device)
+        for step in range(20):
+            loss = net(torch.rand(4, 3, device=device)).mean().item()
+            if loss < best:
+                best = loss
+                weights = {k: v.detach().cpu() for k, v in net.state_dict().items()}
+        for k, v in net.state_dict().items():
+            v - weights[k]
+        """,
+    ),
+    "what an object keeps of the best call": (
+        """
+        class Best:
+            def __init__(self):
+                self.value, self.parts = 0.0, None
+            def offer(self, value, x):
+                if value > self.value:
+                    self.value = value
+                    self.parts = [x.cpu()]
+        best = Best()
+        for step in range(3):
+            x = torch.rand(3, device=device)
+            best.offer(x.sum().item(), x)
+        best.parts[0] + torch.rand(3)
+        """,
+        """
+        class Best:
+            def __init__(self):
+                self.value, self.parts = 0.0, None
+            def offer(self, value, x):
+                if value > self.value:
+                    self.value = value
+                    self.parts = [x]
+        best = Best()
+        for step in range(3):
+            x = torch.rand(3, device=device)
+            best.offer(x.sum().item(), x)
+        best.parts[0] + torch.rand(3)
+        """,
+    ),
+    "an attribute of nothing": (
+        """
+        given = None
+        if len(device.type) > 4:
+            given = nn.Linear(3, 3)
+        getattr(given, "weight", torch.rand(3, device=device)) + torch.rand(3, device=device)
+        """,
+        """
+        given = None
+        if len(device.type) > 4:
+            given = nn.Linear(3, 3)
+        given.weight + torch.rand(3, device=device)
+        """,
+    ),
 }
 
 
