@@ -206,4 +206,28 @@ def _used_later(frame: Frame, site: CallSite) -> bool:
             skipped.add(id(node.value))
         elif dotted(node) == name:
             return True
+    return _begins_next_turn(root, site.node, name)
+
+
+def _begins_next_turn(root: cst.CSTNode, call: cst.CSTNode, name: str) -> bool:
+    """Whether the next turn of the innermost loop around the transfer reads the tensor before it is given another value."""
+    inner: cst.For | cst.While | None = None
+    for node in walk(root):
+        if isinstance(node, (cst.For, cst.While)) and any(part is call for part in walk(node.body)):
+            inner = node
+    if inner is None or (
+        isinstance(inner, cst.For) and any(dotted(part) == name for part in walk(inner.target))
+    ):
+        return False
+    for node in walk(inner.body):
+        if node is call:
+            return False
+        if isinstance(node, (cst.Assign, cst.AnnAssign)):
+            if node.value is not None and any(dotted(part) == name for part in walk(node.value)):
+                return True
+            targets = [one.target for one in node.targets] if isinstance(node, cst.Assign) else [node.target]
+            if any(dotted(part) == name for target in targets for part in walk(target)):
+                return False
+        elif isinstance(node, cst.Expr) and any(dotted(part) == name for part in walk(node)):
+            return True
     return False

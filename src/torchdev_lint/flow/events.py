@@ -149,11 +149,15 @@ class MixedOperation:
 
 @dataclass(frozen=True, slots=True)
 class ReturnedFactory:
-    """What a function makes on the CPU for a tensor that it is given, and returns: the parameter `beside` has that tensor."""
+    """What a function makes on the CPU for a tensor that it is given, and returns: the parameter `beside` has that tensor.
+
+    Or, where `there` is the text of a device, what it returns with others that it made alike and placed there.
+    """
 
     made: Made
     beside: str
     function: str
+    there: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,8 +221,8 @@ class HostRead:
     `reader` is what reads: `.numpy()`, or the text of what is called. `given` is where the tensor at `place` is. `certain`: on every
     machine with an accelerator, or once a module is moved in whose own method it happens; else the tensor follows a
     parameter or a thing that may well stay on the CPU. `parameter`: the name of the argument, a tensor for certain, that it
-    was computed from in a function that was read without a caller, else empty. `without_grad`: nothing has to be detached from
-    automatic differentiation.
+    was computed from in a function that was read without a caller, else empty. `beside`: another argument, which the function brings to the
+    CPU before it is read. `without_grad`: nothing has to be detached from automatic differentiation.
     """
 
     node: Any
@@ -230,6 +234,7 @@ class HostRead:
     parameter: str = ""
     without_grad: bool = False
     through: str = ""
+    beside: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,11 @@ from torchdev_lint.flow.attribution import (
     transfer_of,
     worth_telling,
 )
+from torchdev_lint.flow.brought_beside import brought_beside
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.conditions import Atom, Formula, Not, Or, atoms
 from torchdev_lint.flow.events import HostRead, Place
+from torchdev_lint.flow.evidence import receiver_name
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import Conflict, Cpu, Leaf, Level, Symbol, conflict
 from torchdev_lint.flow.operands import Operand, dotted, place_of
@@ -189,6 +191,8 @@ def _is_guess(value: Value) -> bool:
 
 def _publish(frame: Frame, node: cst.BaseExpression, reader: str, report: Report, found: Conflict) -> None:
     root = found.right.origin.root() if found.right.origin is not None else None
+    parameter = argument_of(frame, found.right, is_tensor=reader == ".numpy()")  # arrays have none
+    direct = bool(parameter) and receiver_name(report.place.value_node) == parameter
     frame.analysis.publish(
         ("host", id(node), id(report.place.node)),
         HostRead(
@@ -200,9 +204,10 @@ def _publish(frame: Frame, node: cst.BaseExpression, reader: str, report: Report
             certain=found.level == Level.CERTAIN
             or _is_on_purpose(frame, found.right)
             or _is_of_given_module(frame, found),
-            parameter=argument_of(frame, found.right, is_tensor=reader == ".numpy()"),  # arrays have none
+            parameter=parameter,
             without_grad=_without_grad(report.frame, report.place),
             through=report.through,
+            beside=brought_beside(frame, parameter) if direct and reader == ".numpy()" else "",
         ),
     )
 

@@ -12,11 +12,13 @@ from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import Cpu
 from torchdev_lint.flow.operands import Operand
 from torchdev_lint.flow.operator_calls import is_index
+from torchdev_lint.flow.tensor_values import frame_moved
 from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import (
     UNKNOWN,
     Literal,
     Many,
+    Object,
     Tensor,
     Value,
 )
@@ -28,7 +30,10 @@ def index(frame: Frame, node: cst.CSTNode, tensor: Tensor, keys: list[Value]) ->
         return UNKNOWN  # `loss.data[0]` was a number before PyTorch 0.4, and raises since
     if isinstance(node, cst.Subscript):
         table = Operand(tensor, tensor.device, node.value)
-        for element, key in zip(node.slice, keys, strict=False):
+        for element, given in zip(node.slice, keys, strict=False):
+            # what was moved explicitly is no number
+            moved = isinstance(given, Object) and frame_moved(frame, given)
+            key = Tensor(frame.state(given).device) if isinstance(given, Object) and moved else given
             if isinstance(key, Tensor) and is_index(key) and isinstance(element.slice, cst.Index):
                 operand = Operand(key, key.device, element.slice.value)
                 if conflicts.check_index(frame, node, table, operand):

@@ -17,6 +17,7 @@ from torchdev_lint.flow import (  # registers the handlers, too
     loaded_models,
     loops,
     module_parameters,
+    odd_one_out,
     own_state,
     returned_factories,
     statements,
@@ -203,6 +204,7 @@ def read_alone(analysis: Analysis, function: Function) -> None:
     run_before(child, function)
     value, end = run_body(child, function)
     returned_factories.check(child, function)
+    odd_one_out.check(child, function)
     if analysis.recorder is not None:
         analysis.recorder.ended(child, value, end)
 

@@ -36,8 +36,8 @@ ATTRIBUTE = "attribute"
 class Origin:
     """Why a value is where it is: the node that put it there, and what that node did.
 
-    `what` is one of `factory`, `made`, `moved`, `loaded`, `attribute`, `argument`; `frame` is the activation in which it happened. An
-    `argument` origin records that the value entered the activation `frame` through the argument `node` of its call;
+    `what` is one of `factory`, `made`, `moved`, `loaded`, `left`, `attribute`, `argument`; `frame` is the activation in which it
+    happened. An `argument` origin records that the value entered the activation `frame` through the argument `node` of its call;
     `inner` is the origin it had outside.
     """
 

@@ -111,10 +111,11 @@ def check_inputs_together(frame: Frame, thing: Object, site: CallSite) -> None:
 def _is_sure_input(frame: Frame, operand: Operand, other: Operand, found: Conflict) -> bool:
     """Whether what a module of unknown class is given must be where its other inputs are: tensors with dimensions.
 
-    Where nothing says on which device the others are, only what was made for this very call counts.
+    Where nothing says on which device the others are, only what was made for this very call counts, and what was left behind where the
+    others were taken away.
     """
     origin = None if found.right.origin is None else found.right.origin.root()
-    if found.level != Level.CERTAIN and (origin is None or origin.what != "factory"):
+    if found.level != Level.CERTAIN and (origin is None or origin.what not in ("factory", "left")):
         return False
     if not (_is_tensor(other.value, sure=found.level != Level.CERTAIN) or _is_moved(frame, other.value)):
         return False

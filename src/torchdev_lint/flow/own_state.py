@@ -1,9 +1,9 @@
 """Which attributes of `self` still hold, when a method runs, what `__init__` left in them.
 
-What other methods set or move is not known as a rule: nobody says when they run. Two idioms are understood. `__init__` may leave it to
+What other methods set or move is not known as a rule: nobody says when they run. Three idioms are understood. `__init__` may leave it to
 a setter (`self.reset()`), which makes the same whenever it runs. And a recurrent module carries its state on from call to call
 (`self.mem = self.mem * beta + x`): its first call meets what `__init__` made. Both are believed of tensors that were made on the CPU
-without a word about a device, as nothing else would show where they are.
+without a word about a device, as nothing else would show where they are. And what methods only write into stays where it is.
 """
 
 from __future__ import annotations
@@ -36,7 +36,33 @@ def unstable(model: ClassModel, initializer: cst.FunctionDef | None, held: Mappi
         for name, methods in writers.items()
         if not (_made_on_host(held.get(name)) and all(id(method) in setters for method in methods))
         and not _stays_parameter(held.get(name), name, methods)
+        and not (isinstance(held.get(name), Tensor) and all(_changes_in_place(one, name) for one in methods))
     }
+
+
+def _changes_in_place(method: cst.FunctionDef, name: str) -> bool:
+    """Whether a method writes into a tensor, wherever that is, rather than setting another: `self.queue[i] = x`, `self.count += 1`."""
+    for node in walk(method.body, below=(cst.ClassDef,)):
+        match node:
+            case cst.Call() if name in _called_writes(node):
+                return False
+            case cst.AssignTarget() | cst.AnnAssign() | cst.For() | cst.NamedExpr() | cst.Del():
+                if _sets(node.target, name):
+                    return False
+            case _:
+                pass
+    return True
+
+
+def _sets(target: cst.CSTNode, name: str) -> bool:
+    """Whether a target of an assignment gives the attribute another value: to an item of it nothing else is bound."""
+    match target:
+        case cst.Attribute(value=cst.Name(value="self"), attr=cst.Name(value=own)):
+            return own == name
+        case cst.Tuple(elements=elements) | cst.List(elements=elements):
+            return any(_sets(element.value, name) for element in elements)
+        case _:
+            return False
 
 
 def _stays_parameter(value: Value | None, name: str, methods: list[cst.FunctionDef]) -> bool:

@@ -6,6 +6,7 @@ import libcst as cst
 
 from torchdev_lint.flow import (
     dict_classes,
+    left_behind,
     literals,
     mixed_lists,
     module_containers,
@@ -139,8 +140,17 @@ def _unpack(frame: Frame, elements: list[cst.BaseElement], value: Value) -> None
             parts = [*value.items[:starred], Items(middle), *tail]
         else:
             parts = [Many(part) if i == starred else part for i, part in enumerate(parts)]
+    if isinstance(value, Object):
+        left = left_behind.parts(frame, elements, value)
+        parts = (
+            [_left_or(left, one, part) for one, part in zip(elements, parts, strict=True)] if left else parts
+        )
     for element, part in zip(elements, parts, strict=True):
         assign(frame, element.value, part)
+
+
+def _left_or(left: dict[str, Tensor], element: cst.BaseElement, part: Value) -> Value:
+    return left.get(element.value.value, part) if isinstance(element.value, cst.Name) else part
 
 
 def _unpacked(frame: Frame, value: Value) -> Value:

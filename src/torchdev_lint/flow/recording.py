@@ -34,6 +34,7 @@ _DID = {
     "factory": "made",
     "made": "made",
     "loaded": "loaded",
+    "left": "unpacked",
 }
 
 

@@ -12,6 +12,7 @@ _STEPS = {
     "factory": "{thing} is made on {device} here",
     "made": "{thing} is made on {device} here",
     "loaded": "the batches of this loader are on {device}",
+    "left": "{thing} comes with what is moved afterwards, so it is on {device}",
 }
 
 

@@ -71,6 +71,8 @@ class FactoryWithoutDevice(Rule):
 def _returned(event: ReturnedFactory) -> Finding:
     how = " without `device=`" if event.made.keyword else ""
     message = f"made on the CPU{how} for `{event.beside}`, which may be on an accelerator, and returned by `{event.function}`"
+    if event.there:
+        message = f"made on the CPU{how}, but `{event.function}` returns it with others that it moves to `{event.there}`"
     fix = None if event.made.target is None else made_elsewhere(event.made, event.made.target)
     return Finding(event.made.node, message, (), fix)
 

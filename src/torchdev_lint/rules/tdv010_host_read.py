@@ -26,8 +26,8 @@ tensor may need gradients, changes nothing that is read. Unsafe for a value that
 ## Known limits
 `.item()`, `.tolist()`, `float(t)`, `print(t)` and `t.numpy(force=True)` copy to the host themselves and are never reported; neither
 are the functions of numpy that only look at the shape or call the tensor's own method (`np.sum(t)`). A tensor that came in
-through a parameter is only reported when the function moves it, or when it belongs to a module that the function is given and
-does not run.
+through a parameter is only reported when the function moves it, when it brings another parameter to the CPU before it reads that,
+or when it belongs to a module that the function is given and does not run.
 """
 
 from __future__ import annotations
@@ -58,9 +58,12 @@ class HostReadRule(Rule):
     def check(self, event: Event) -> Iterator[Finding]:
         """Reads of what is certainly on an accelerator are findings."""
         assert isinstance(event, HostRead)
-        if not event.certain:
+        if not event.certain and not event.beside:
             return
-        message = sentence(event, f"on {event.given_device}")
+        where = f"on {event.given_device}"
+        if not event.certain:
+            where = f"wherever the caller put it, like `{event.beside}`, which is brought to the CPU"
+        message = sentence(event, where)
         yield Finding(event.place.node, message, steps(event), copy_to_host(event))
 
 

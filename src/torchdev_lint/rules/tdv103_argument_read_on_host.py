@@ -25,7 +25,8 @@ tensor may need gradients, changes nothing that is read. Unsafe for a value that
 ## Known limits
 Only what is a tensor for certain counts: by its annotation, by what documents it, or by what is done with it. What the function
 asks about the device (`if x.is_cuda`) is understood. Callers in other files are not looked for: where all of them give CPU
-tensors nobody needs the advice. What is certain to be on an accelerator is TDV010's.
+tensors nobody needs the advice. What is certain to be on an accelerator is TDV010's, and so is an argument
+beside which another is brought to the CPU before it is read.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class ArgumentReadOnHost(Rule):
     def check(self, event: Event) -> Iterator[Finding]:
         """Reads of what a caller may have put on an accelerator are findings."""
         assert isinstance(event, HostRead)
-        if event.certain or not event.parameter:
+        if event.certain or event.beside or not event.parameter:
             return
         put = "it" if event.place.text == event.parameter else f"`{event.parameter}`"
         message = sentence(event, f"wherever the caller put {put}")

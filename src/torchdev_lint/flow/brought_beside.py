@@ -1,0 +1,50 @@
+"""One argument is brought to the CPU before it is read, another is not: `y.cpu().numpy()`, and then `x.numpy()`.
+
+Nobody says where a caller has its tensors, and a function may well be for those on the CPU only. But this one is not: it
+brings an argument over, so whoever wrote it reckons with an accelerator, and the other argument comes from the same caller.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from torchdev_lint.flow.evidence import receiver_name
+from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.trees import all_parameters, walk
+
+
+def brought_beside(frame: Frame, parameter: str) -> str:
+    """The argument of the function that is brought to the CPU and read, if this one never is; else empty."""
+    if frame.function is None or not isinstance(frame.function.node, cst.FunctionDef):
+        return ""
+    return frame.analysis.learn(_brought, frame.function.node, parameter)
+
+
+def _brought(function: cst.FunctionDef, parameter: str) -> str:
+    names = {one.name.value for one in all_parameters(function.params)}
+    found = ""
+    for node in walk(function.body):
+        match node:
+            case cst.Call(func=cst.Attribute(value=receiver, attr=cst.Name(value="numpy"))) if _is_brought(
+                receiver
+            ):
+                name = receiver_name(receiver)
+                if name in names and name != parameter:
+                    found = found or name
+            case cst.Attribute(value=cst.Name(value=name), attr=cst.Name(value="cpu" | "to")) if (
+                name == parameter
+            ):
+                return ""
+            case _:
+                pass
+    return found
+
+
+def _is_brought(receiver: cst.BaseExpression) -> bool:
+    """Whether a chain of methods brings what it is called on to the CPU: `x.detach().cpu()`."""
+    current = receiver
+    while isinstance(current, (cst.Call, cst.Attribute, cst.Subscript)):
+        if isinstance(current, cst.Attribute) and current.attr.value == "cpu":
+            return True
+        current = current.func if isinstance(current, cst.Call) else current.value
+    return False
