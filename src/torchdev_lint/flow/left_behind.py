@@ -7,7 +7,9 @@ what comes with it comes from the same place. A part counts only if the function
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 import libcst as cst
 
@@ -28,53 +30,130 @@ _NETWORK = re.compile(r"(?i)model|net(?:work)?$|encoder|decoder|backbone|classif
 _LOSS = re.compile(r"(?i)(?:^|_)(?:loss|criterion|crit)(?:_f(?:n|unc\w*))?$")
 """Names of losses, whose two first arguments are tensors."""
 
+_TRANSFER = re.compile(r"(?i)^to$|cuda|device|gpu|move|prepare|collate")
+
 
 def parts(frame: Frame, elements: Sequence[cst.BaseElement], value: Object) -> dict[str, Tensor]:
     """What the names are bound to that `value` is unpacked to, as far as they are left where they come from."""
-    names = [one.value.value for one in elements if isinstance(one.value, cst.Name)]
-    if len(names) != len(elements) or len(names) < 2 or frame.state(value).kind != "unknown":
-        return {}
-    left = frame.analysis.learn(_left, frame, tuple(names))
     places = {one.value.value: one.value for one in elements if isinstance(one.value, cst.Name)}
-    return {name: Tensor(Cpu(Origin(places[name], "left")), guess=not sure) for name, sure in left.items()}
+    if len(places) != len(elements) or len(places) < 2 or frame.state(value).kind != "unknown":
+        return {}
+    left = frame.analysis.learn(_left_of_tuple, frame, tuple(places))
+    return {name: _left(places[name], sure=sure) for name, sure in left.items()}
 
 
-def _left(frame: Frame, names: tuple[str, ...]) -> dict[str, bool]:
-    """The names that are not moved and are used as tensors, if another is moved: each with whether only tensors are used so."""
-    body = frame.source.module if frame.function is None else frame.function.node.body
-    wanted = frozenset(names)
-    moved: set[str] = set()
-    other: set[str] = set()
-    used: dict[str, bool] = {}
-    unpacked = 0
-    for node in walk(body):
+def item(frame: Frame, target: cst.Name, value: Object) -> Tensor | None:
+    """What `y = batch["y"]` binds, if `batch["x"]` is moved and it is not; None if nothing tells that it is left where it is."""
+    match frame.assigning:
+        case cst.Assign(
+            targets=[cst.AssignTarget(target=assigned)],
+            value=cst.Subscript(value=cst.Name(value=batch)) as taken,
+        ) if assigned is target and _is_item(taken, batch) and frame.state(value).kind == "unknown":
+            sure = frame.analysis.learn(_left_of_batch, frame, batch).get(target.value)
+            return None if sure is None else _left(target, sure=sure)
+        case _:
+            return None
+
+
+def _left(place: cst.BaseExpression, *, sure: bool) -> Tensor:
+    return Tensor(Cpu(Origin(place, "left")), guess=not sure)
+
+
+@dataclass(slots=True)
+class _Uses:
+    """What code does with names: which it moves, which it treats in another way, which it uses as tensors (surely or not)."""
+
+    moved: set[str] = field(default_factory=set)
+    other: set[str] = field(default_factory=set)
+    used: dict[str, bool] = field(default_factory=dict)
+    taken: int = 0
+    """How often they are taken out of what holds them."""
+
+    def left(self) -> dict[str, bool]:
+        """The names that are left where they come from."""
+        kept = {name: sure for name, sure in self.used.items() if name not in self.moved | self.other}
+        return {name: sure for name, sure in kept.items() if not _NO_TENSOR.search(name)}
+
+
+def _left_of_tuple(frame: Frame, names: tuple[str, ...]) -> dict[str, bool]:
+    uses = _uses(frame, frozenset(names), lambda target, _: _is_unpacked(target, names))
+    return uses.left() if uses.taken == 1 and uses.moved else {}
+
+
+def _left_of_batch(frame: Frame, batch: str) -> dict[str, bool]:
+    names: Counter[str] = Counter()
+    moved = False
+    for node in walk(_body(frame)):
         match node:
-            case cst.Assign(targets=[cst.AssignTarget(target=target)], value=given):
-                unpacked += _is_unpacked(target, names)
-                for name, part in _pairs(target, given):
-                    if name in wanted and not _is_unpacked(target, names):
-                        (moved if _is_move(frame, part, name) else other).add(name)
-                if isinstance(target, (cst.Subscript, cst.Attribute)) and isinstance(target.value, cst.Name):
-                    other.add(target.value.value)  # a list, whose items may be moved one by one
-            case cst.For(target=target, iter=source) | cst.CompFor(target=target, iter=source):
-                unpacked += any(_is_unpacked(part, names) for part in walk(target))
-                other |= {part.value for part in walk(source) if isinstance(part, cst.Name)}
-            case cst.AugAssign(target=cst.Name(value=name)) | cst.AnnAssign(target=cst.Name(value=name)):
-                other.add(name)
-            case cst.Attribute(value=cst.Name(value=name), attr=cst.Name(value=attribute)) if name in wanted:
-                if attribute in ("to", "cuda", "cpu", "numpy", "tolist", "device"):
-                    other.add(name)
-                elif attribute in ONLY_TENSORS:
-                    used[name] = True
-            case cst.Call(func=called, args=arguments):
-                for name, sure in _given_as_tensors(frame, called, arguments):
-                    used[name] = sure or used.get(name, False)
+            case cst.Assign(targets=[cst.AssignTarget(target=target)], value=value):
+                whole = dotted(target) == batch and _speaks_of_transfer(value)
+                if whole or (isinstance(target, cst.Subscript) and dotted(target.value) == batch):
+                    return {}  # it is moved as a whole, or filled here
+                names.update(name for name, part in _pairs(target, value) if _is_item(part, batch))
+            case cst.Call(func=cst.Attribute(value=receiver, attr=cst.Name(value=method))):
+                if dotted(receiver) == batch and method in ("items", "to", "cuda", "update"):
+                    return {}
+                moved = moved or (_is_item(receiver, batch) and _is_transfer(node))
             case _:
                 pass
-    if unpacked != 1 or not moved:
-        return {}
-    kept = wanted - moved - other
-    return {name: sure for name, sure in used.items() if name in kept and not _NO_TENSOR.search(name)}
+    wanted = frozenset(name for name, times in names.items() if times == 1)
+    uses = _uses(frame, wanted, lambda _, value: _is_item(value, batch))
+    return uses.left() if moved or uses.moved else {}
+
+
+def _body(frame: Frame) -> cst.CSTNode:
+    return frame.source.module if frame.function is None else frame.function.node.body
+
+
+def _uses(frame: Frame, wanted: frozenset[str], takes: Callable[[cst.CSTNode, cst.CSTNode], bool]) -> _Uses:
+    """What the function does with the names, but for the assignments that take them out of what holds them."""
+    uses = _Uses()
+    for node in walk(_body(frame)):
+        match node:
+            case cst.Assign(targets=[cst.AssignTarget(target=target)], value=given):
+                if takes(target, given):
+                    uses.taken += 1
+                    continue
+                for name, part in _pairs(target, given):
+                    if name in wanted and not takes(target, part):
+                        (uses.moved if _moves(part, name) else uses.other).add(name)
+                if isinstance(target, (cst.Subscript, cst.Attribute)) and isinstance(target.value, cst.Name):
+                    uses.other.add(target.value.value)  # a list, whose items may be moved one by one
+            case cst.For(target=target, iter=source) | cst.CompFor(target=target, iter=source):
+                uses.taken += any(takes(part, source) for part in walk(target))
+                uses.other |= {part.value for part in walk(source) if isinstance(part, cst.Name)}
+            case cst.AugAssign(target=cst.Name(value=name)) | cst.AnnAssign(target=cst.Name(value=name)):
+                uses.other.add(name)
+            case cst.Attribute(value=cst.Name(value=name), attr=cst.Name(value=attribute)) if name in wanted:
+                if attribute in ("to", "cuda", "cpu", "numpy", "tolist", "device"):
+                    uses.other.add(name)
+                elif attribute in ONLY_TENSORS:
+                    uses.used[name] = True
+            case cst.Call(func=called, args=arguments):
+                if (
+                    isinstance(called, cst.Attribute)
+                    and dotted(called.value) in wanted
+                    and _is_transfer(node)
+                ):
+                    uses.moved.add(dotted(called.value) or "")
+                for name, sure in _given_as_tensors(frame, called, arguments):
+                    uses.used[name] = (sure or uses.used.get(name, False)) if name in wanted else False
+            case _:
+                pass
+    uses.used = {name: sure for name, sure in uses.used.items() if name in wanted}
+    return uses
+
+
+def _is_item(node: cst.CSTNode, batch: str) -> bool:
+    """`batch["x"]`, `batch[0]`, of the batch of this name."""
+    match node:
+        case cst.Subscript(
+            value=cst.Name(value=name),
+            slice=[cst.SubscriptElement(slice=cst.Index(value=cst.SimpleString() | cst.Integer()))],
+        ):
+            return name == batch
+        case _:
+            return False
 
 
 def _is_unpacked(target: cst.CSTNode, names: tuple[str, ...]) -> bool:
@@ -100,24 +179,35 @@ def _pairs(target: cst.BaseExpression, value: cst.BaseExpression) -> Iterator[tu
             pass
 
 
-def _is_move(frame: Frame, node: cst.BaseExpression, name: str) -> bool:
+def _moves(node: cst.BaseExpression, name: str) -> bool:
     """Whether the expression takes what the name holds to a device: `x.to(device)`, `Variable(x.cuda())`, `x.float().to(device)`."""
-    inside, there = False, False
-    for part in walk(node):
-        match part:
-            case cst.Name(value=held) if held == name:
-                inside = True
-            case cst.Call(func=cst.Attribute(attr=cst.Name(value="cuda"))):
-                there = True
-            case cst.Call(func=cst.Attribute(attr=cst.Name(value="to")), args=[cst.Arg(value=given), *_]):
-                there = there or _names_device(given)
-            case _:
-                pass
-    return inside and there
+    parts_of_it = list(walk(node))
+    return any(isinstance(part, cst.Name) and part.value == name for part in parts_of_it) and any(
+        isinstance(part, cst.Call) and _is_transfer(part) for part in parts_of_it
+    )
+
+
+def _speaks_of_transfer(value: cst.BaseExpression) -> bool:
+    """Whether anything in an expression may bring things to a device: `to_device(batch, device)`."""
+    return any(
+        isinstance(part, cst.Name) and _TRANSFER.search(part.value) is not None for part in walk(value)
+    )
+
+
+def _is_transfer(node: cst.Call) -> bool:
+    match node:
+        case cst.Call(func=cst.Attribute(attr=cst.Name(value="cuda"))):
+            return True
+        case cst.Call(func=cst.Attribute(attr=cst.Name(value="to")), args=[cst.Arg(value=given), *_]):
+            return _names_device(given)
+        case _:
+            return False
 
 
 def _names_device(node: cst.BaseExpression) -> bool:
     """Whether an argument is a chosen device, not where another value is (`y.device`)."""
+    if isinstance(node, cst.SimpleString):
+        return "cuda" in node.value
     text = dotted(node) or ""
     owner, _, last = text.rpartition(".")
     return DEVICE_NAME.search(last) is not None and (

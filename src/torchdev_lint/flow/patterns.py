@@ -49,6 +49,8 @@ def assign(frame: Frame, target: cst.CSTNode, value: Value) -> None:
     """Bind the target."""
     match target:
         case cst.Name(value=name):
+            if isinstance(value, Object) and value.key[0] == "item":
+                value = left_behind.item(frame, target, value) or value
             if isinstance(value, Object) and not value.text:
                 value = replace(value, text=name)
             frame.bind(name, value)

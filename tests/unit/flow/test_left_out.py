@@ -67,6 +67,56 @@ PAIRS: dict[str, tuple[str, str, str]] = {
             return loss
         """,
     ),
+    "a part of a batch of which another is moved where it is used": (
+        "TDV004",
+        """
+        def epoch(model, loader, device):
+            for x, y in loader:
+                loss = F.cross_entropy(model(x.to(device)), y.to(device))
+            return loss
+        """,
+        """
+        def epoch(model, loader, device):
+            for x, y in loader:
+                loss = F.cross_entropy(model(x.to(device)), y)
+            return loss
+        """,
+    ),
+    "an item of a batch": (
+        "TDV004",
+        """
+        def step(model, batch, device):
+            x = batch["x"].to(device)
+            y = batch["y"].to(device)
+            return F.cross_entropy(model(x), y)
+        """,
+        """
+        def step(model, batch, device):
+            x = batch["x"].to(device)
+            y = batch["y"]
+            return F.cross_entropy(model(x), y)
+        """,
+    ),
+    "an item of a batch that is moved later": (
+        "TDV004",
+        """
+        def epoch(model, loader, device):
+            for batch in loader:
+                x = batch[0]
+                y = batch[1]
+                x = x.to(device)
+                y = y.to(device)
+                F.cross_entropy(model(x), y)
+        """,
+        """
+        def epoch(model, loader, device):
+            for batch in loader:
+                x = batch[0]
+                y = batch[1]
+                x = x.to(device)
+                F.cross_entropy(model(x), y)
+        """,
+    ),
     "an argument that is read like one that is brought over": (
         "TDV010",
         """
@@ -214,6 +264,19 @@ SILENT: dict[str, str] = {
                 F.cross_entropy(model(x), y.to(device))
             for x, y in other:
                 F.cross_entropy(model(x), y)
+        """,
+    "an item of a batch that is moved as a whole": """
+        def step(model, batch, device):
+            batch = {name: part.to(device) for name, part in batch.items()}
+            x = batch["x"].to(device)
+            y = batch["y"]
+            return F.cross_entropy(model(x), y)
+        """,
+    "an item that is a number": """
+        def step(model, batch, device):
+            x = batch["x"].to(device)
+            weight = batch["weight"]
+            return model(x) * weight
         """,
     "arguments that are both read where they are": """
         def curve(y_preds: torch.Tensor, y_targets: torch.Tensor):
