@@ -193,7 +193,7 @@ def host_was_chosen(path: tuple[Formula, ...]) -> bool:
 
 _HOST_FILE = re.compile(
     r"(?i)(?:^|[/\\])(?:\w+_)?(?:inputs|data_?sets?|data_?loaders?|data_?loading|data_?utils?|data_?transforms?\w*|collat\w+|pre_?process\w*|"
-    r"augment\w*|tokeni[sz]\w+|visuali[sz]\w+|plot\w*|gloo\w*)\.(?:py|ipynb)$|[/\\](?:transforms|tests?)[/\\]|"
+    r"augment\w*|tokeni[sz]\w+|visuali[sz]\w+|plot\w*|gloo\w*)\.(?:py|ipynb)$|[/\\](?:transforms|tests?|loaders?|data_?loaders?|augment\w*)[/\\]|"
     r"[/\\]datasets[/\\](?:[^/\\]+[/\\])?[^/\\]+$"
 )
 """Files, by name, of code that prepares data or shows it, on the host."""

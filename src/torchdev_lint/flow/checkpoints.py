@@ -204,7 +204,10 @@ def _use(frame: Frame, site: CallSite) -> _Use:
     function = "" if frame.function is None else frame.function.name.replace("from_pretrained", "")
     use.published = (
         use.published
-        or any(api.OF_OTHERS.search(word) for word in (*words, *tested, function))
+        or any(
+            api.OF_OTHERS.search(word)
+            for word in (*words, *tested, function, _literal(site.arguments[0].value).rpartition("/")[2])
+        )
         or _has_address(frame, words)
         or any(_is_shipped(frame, word) for word in words)
         or _is_beside(frame, path, words)

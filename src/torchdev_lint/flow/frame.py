@@ -295,6 +295,8 @@ class Frame:
                 return  # such a name is unknown from the start
             frame = self.module_frame
             value = self._bound_here(frame, name, value)
+            if name in self.env.names:
+                self.env.names[name] = value
         elif name in self.nonlocals:
             owner = self.parent
             while owner is not None and name not in owner.env.names:

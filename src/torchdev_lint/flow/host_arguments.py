@@ -9,7 +9,7 @@ from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import CPU, Device, Level, Symbol, conflict, describe
 from torchdev_lint.flow.placement_events import HostArgument
-from torchdev_lint.flow.values import Either, Object, Tensor, Value
+from torchdev_lint.flow.values import Either, Object, Tensor, Value, alternatives
 from torchdev_lint.torch_api.generators import HOST_ARGUMENTS
 
 
@@ -26,11 +26,7 @@ def check(frame: Frame, site: CallSite, argument: Argument, name: str) -> None:
     device = _device(frame, argument.value)
     if device is None:
         return
-    if (
-        isinstance(argument.value, Tensor)
-        and argument.value.guess
-        and isinstance(argument.node.value, cst.Name)
-    ):
+    if isinstance(argument.node.value, cst.Name) and any(map(_is_guess, alternatives(argument.value))):
         return  # one of several things that an unknown model returns: lengths are as likely a list
     found = conflict(CPU, device, frame.env.path)
     if found is None or found.level == Level.NO:
@@ -53,6 +49,10 @@ def check(frame: Frame, site: CallSite, argument: Argument, name: str) -> None:
             needs_parentheses=place.needs_parentheses,
         ),
     )
+
+
+def _is_guess(value: Value) -> bool:
+    return isinstance(value, Tensor) and value.guess
 
 
 def _device(frame: Frame, value: Value) -> Device | None:

@@ -43,6 +43,7 @@ from torchdev_lint.flow.values import (
     Items,
     Literal,
     Many,
+    Object,
     Tensor,
 )
 from torchdev_lint.torch_api.modules import IN_PLACE_MOVES
@@ -119,7 +120,14 @@ def visit_Del(frame: Frame, node: cst.Del) -> None:
 
 @statement(cst.Global)
 def visit_Global(frame: Frame, node: cst.Global) -> None:
-    frame.globals |= {item.name.value for item in node.names}
+    names = {item.name.value for item in node.names}
+    frame.globals |= names
+    if frame.caller is not None or frame.function is None or frame.source.foreign:
+        return
+    for name in names:
+        if frame.module_frame.env.names.get(name) == NONE:
+            # a setting (`checkpoint = None  # path, None if none`) that the function goes on from: not None for certain
+            frame.env.names[name] = Object(("global", name), name)
 
 
 @statement(cst.Nonlocal)

@@ -82,7 +82,9 @@ def parse(text: str) -> tuple[str, int | None] | None:
     return kind, None if match["index"] is None else int(match["index"])
 
 
-DEVICE_WORDS = re.compile(r"(?i)cuda|device|\.to\(|gpu|accelerat|\bmps\b|\bxpu\b")
+DEVICE_WORDS = re.compile(
+    r"(?i)cuda|device|\.to\((?!dtype\b|(?:torch|tl|np)\.(?:float|bfloat|half|int|long|uint|bool))|gpu|accelerat|\bmps\b|\bxpu\b"
+)
 """What a text says that speaks of devices at all."""
 
 SEEDING = re.compile(r"\btorch\.cuda\.(?:manual_seed|manual_seed_all|seed|seed_all)\b")

@@ -234,6 +234,68 @@ PAIRS: dict[str, tuple[str, str]] = {
         """
         + DEVICE,
     ),
+    "a setting that a function goes on from": (
+        """
+        checkpoint = None  # path, None if none
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        def main():
+            global checkpoint
+            if checkpoint is None:
+                model = nn.Linear(3, 3)
+            else:
+                checkpoint = torch.load(checkpoint, map_location=device)
+                model = checkpoint["model"]
+            model = model.to(device)
+        """,
+        """
+        checkpoint = None  # path, None if none
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        def main():
+            global checkpoint
+            if checkpoint is None:
+                model = nn.Linear(3, 3)
+            else:
+                checkpoint = torch.load(checkpoint)
+                model = checkpoint["model"]
+            model = model.to(device)
+        """,
+    ),
+    "a file of others, under a name at the top": (
+        """
+        WEIGHTS = "./resnet34-pre.pth"
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        def main():
+            nn.Linear(3, 3).to(device).load_state_dict(torch.load(WEIGHTS), strict=False)
+        """,
+        """
+        WEIGHTS = "./resnet34-pre/last.pth"
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        def main():
+            nn.Linear(3, 3).to(device).load_state_dict(torch.load(WEIGHTS), strict=False)
+        """,
+    ),
+    "a program that only changes types": (
+        """
+        class Rotary(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.frequencies = torch.arange(0, 8, 2)
+            def forward(self, x, positions: torch.Tensor):
+                return (self.frequencies * positions[:, None]).cos().to(dtype=x.dtype)
+        if __name__ == "__main__":
+            print(Rotary()(torch.ones(3, 8), torch.arange(3)))
+        """,
+        """
+        class Rotary(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.frequencies = torch.arange(0, 8, 2)
+            def forward(self, x, positions: torch.Tensor):
+                return (self.frequencies * positions[:, None]).cos().to(x)
+        if __name__ == "__main__":
+            print(Rotary()(torch.ones(3, 8), torch.arange(3)))
+        """,
+    ),
     "a mask that is only a hint": (
         """
         class Block(nn.Module):
@@ -470,3 +532,17 @@ def _checked(root: Path, name: str, text: str) -> list[str]:
     (root / name).write_text(text)
     told = findings(text, str(root / name), Config(root=str(root)), sources=DiskSources())
     return [finding.code for finding in told if not finding.code.startswith("TDV1")]
+
+
+LOADER = """\
+import torch
+def warped(image: torch.Tensor):
+    return torch.max(torch.zeros(1), image)
+"""
+
+
+@pytest.mark.parametrize(("folder", "found"), [("loader", []), ("models", ["TDV005"])])
+def test_a_folder_that_loads(tmp_path: Path, folder: str, found: list[str]) -> None:
+    """What a loader does to its items is done on the host."""
+    (tmp_path / folder).mkdir()
+    assert _checked(tmp_path, f"{folder}/warping.py", LOADER) == found
