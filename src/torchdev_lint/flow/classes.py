@@ -590,6 +590,9 @@ def _place_models(frame: Frame, model: ClassModel, thing: Object, kept_here: set
         *path, name = placement.model.split(".")[1:]
         if name in kept_here:
             continue  # what it is given there does not take it there
+        method = None if path else model.find(name)
+        if method is not None and not method.decorators:
+            continue  # no model, but a method that is given tensors (`self.update_actor(s)`)
         holder: Value = thing
         for part in path:
             holder = get_attribute(frame, holder, part, placement.node)

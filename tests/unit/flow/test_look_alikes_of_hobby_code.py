@@ -528,6 +528,22 @@ def test_what_a_script_beside_it_saves(tmp_path: Path, training: str, found: lis
     assert _checked(tmp_path, "predict.py", PREDICT) == found
 
 
+def test_a_method_that_is_given_tensors_is_no_model() -> None:
+    program = """
+        class Agent:
+            def __init__(self, device):
+                self.device = device
+                self.actor = nn.Linear(3, 3).to(self.device)
+            def learn(self, states):
+                states = torch.tensor(states, dtype=torch.float, device=self.device)
+                gain = torch.zeros(3)
+                self.update_actor(states, gain)
+            def update_actor(self, states, gain):
+                (self.actor(states) * gain).sum().backward()
+        """
+    assert _codes(program) == ["TDV005"]
+
+
 def _checked(root: Path, name: str, text: str) -> list[str]:
     (root / name).write_text(text)
     told = findings(text, str(root / name), Config(root=str(root)), sources=DiskSources())
