@@ -119,7 +119,13 @@ def calls_of(frame: Frame, name: str, owner: str, *, elsewhere: bool = True) -> 
         return
     told = owner or os.path.splitext(os.path.basename(frame.analysis.source.path))[0]
     for module in frame.analysis.imports.callers(name, told):
-        yield from _calls_of_another(module).get(name, ())
+        if owner or not (_defines(frame.analysis.module, name) and _defines(module, name)):
+            yield from _calls_of_another(module).get(name, ())
+
+
+def _defines(module: cst.Module, name: str) -> bool:
+    """Whether a file has a function of this name itself: it calls that one."""
+    return any(isinstance(line, cst.FunctionDef) and line.name.value == name for line in module.body)
 
 
 def _position(node: cst.FunctionDef, parameter: str, *, is_method: bool) -> int | None:

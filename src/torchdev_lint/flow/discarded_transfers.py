@@ -31,8 +31,32 @@ def discarded(frame: Frame, device: Device, site: CallSite, target: Device) -> N
     certain = conflict(device, target, frame.env.path)
     if (certain is None or certain.level != Level.CERTAIN) and not _is_given(device, target):
         return  # it may be there already
-    if site.receiver is not None and _used_later(frame, site):
+    if site.receiver is not None and _used_later(frame, site) and not _only_indexes(frame, site):
         _publish(frame, site, site.receiver, target)
+
+
+def _only_indexes(frame: Frame, site: CallSite) -> bool:
+    """Whether the tensor is used as an index and nothing else: it may stay on the CPU, whatever it indexes."""
+    name = dotted(site.receiver)
+    if name is None:
+        return False
+    kept = name.startswith("self.") or frame.function is None
+    root = frame.analysis.module if kept or frame.function is None else frame.function.node
+    apart = {id(node) for node in walk(site.node)}
+    indexed = False
+    for node in walk(root):
+        match node:
+            case cst.AssignTarget(target=target):
+                apart.add(id(target))
+            case cst.Index(value=value) if dotted(value) == name:
+                apart.add(id(value))
+                indexed = True
+            case _ if id(node) not in apart and isinstance(node, (cst.Name, cst.Attribute)):
+                if dotted(node) == name:
+                    return False
+            case _:
+                pass
+    return indexed
 
 
 def discarded_unknown(frame: Frame, site: CallSite, target: Device) -> None:

@@ -296,6 +296,26 @@ PAIRS: dict[str, tuple[str, str]] = {
             print(Rotary()(torch.ones(3, 8), torch.arange(3)))
         """,
     ),
+    "an index that was to be moved": (
+        """
+        class Mixing:
+            def begin(self, x):
+                self.order = torch.randperm(4)
+                self.order.to("cuda")
+                return x.cuda()[self.order, :2]
+            def end(self, loss):
+                return loss.cuda()[self.order]
+        """,
+        """
+        class Mixing:
+            def begin(self, x):
+                self.order = torch.randperm(4)
+                self.order.to("cuda")
+                return x.cuda()[self.order, :2]
+            def end(self, loss):
+                return loss.cuda() + self.order
+        """,
+    ),
     "a mask that is only a hint": (
         """
         class Block(nn.Module):
@@ -509,6 +529,27 @@ def test_who_calls_a_helper(tmp_path: Path, caller: str, found: list[str]) -> No
     (tmp_path / ".git").mkdir()
     (tmp_path / "calling.py").write_text(HEAD + textwrap.dedent(caller))
     assert _checked(tmp_path, "cropping.py", CROP) == found
+
+
+RESUME = """\
+import torch
+def resume(model, path):
+    model.load_state_dict(torch.load(path)["model"])
+if __name__ == "__main__":
+    model = build().to("cuda")
+    resume(model, "last.pt")
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "found"),
+    [("def resume(model, path):\n    print(path)\n", []), ("from loading import resume\n", ["TDV009"])],
+)
+def test_a_file_calls_its_own_function(tmp_path: Path, before: str, found: list[str]) -> None:
+    """Who calls a function of this name calls this one only where it has none itself."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "other.py").write_text(f"import loading\n{before}resume(build(), 'last.pt')\n")
+    assert _checked(tmp_path, "loading.py", RESUME) == found
 
 
 PREDICT = """\
