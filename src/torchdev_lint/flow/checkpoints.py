@@ -26,7 +26,7 @@ from torchdev_lint.flow.saved_files import SAVING, saved_from_host
 from torchdev_lint.flow.trees import all_parameters, walk
 from torchdev_lint.flow.values import NONE, Api, Literal, Object, Value
 from torchdev_lint.torch_api import checkpoints as api
-from torchdev_lint.torch_api.devices import DEVICE_WORDS
+from torchdev_lint.torch_api.devices import speaks_of_devices
 from torchdev_lint.torch_api.modules import MODULE_EVIDENCE
 
 
@@ -148,7 +148,7 @@ def _saved_beside(analysis: Analysis) -> bool:
     known = analysis.notes.get("saved beside")
     if known is None:
         saving = [text for text in analysis.imports.texts_around(analysis) if SAVING.search(text) is not None]
-        known = analysis.notes["saved beside"] = bool(saving) and not any(map(DEVICE_WORDS.search, saving))
+        known = analysis.notes["saved beside"] = bool(saving) and not any(map(speaks_of_devices, saving))
     return bool(known)
 
 

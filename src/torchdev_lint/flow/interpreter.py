@@ -54,7 +54,7 @@ from torchdev_lint.flow.preparations import is_for_the_host, is_marked, run_befo
 from torchdev_lint.flow.projects import Project, sets_default_device
 from torchdev_lint.flow.trees import standing_alone, walk
 from torchdev_lint.flow.values import NONE, UNKNOWN, DeviceValue, Either, Function, Items, Many, Tensor, Value
-from torchdev_lint.torch_api.devices import DEVICE_NAME, DEVICE_WORDS, SEEDING
+from torchdev_lint.torch_api.devices import DEVICE_NAME, speaks_of_devices
 
 LEAST = 2_000
 """Statements that may be executed for a function that is read on its own, whatever the others have cost."""
@@ -103,7 +103,7 @@ def _at_once(of: tuple[str, object], function: Callable[..., Any], *given: Any) 
 
 def prepare(analysis: Analysis, project: Project | None) -> Frame:
     """The activation of a module that is about to be read."""
-    analysis.speaks_of_devices = DEVICE_WORDS.search(SEEDING.sub("", analysis.written)) is not None
+    analysis.speaks_of_devices = speaks_of_devices(analysis.written)
     frame = Frame(analysis, Environment())
     analysis.skipped = is_marked(analysis.module)
     if project is not None:

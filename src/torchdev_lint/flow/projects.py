@@ -36,7 +36,7 @@ from torchdev_lint.flow.values import (
     join,
 )
 from torchdev_lint.source.imports import Location, locate, resolve, search_path, submodule, up_to_root
-from torchdev_lint.torch_api.devices import DEVICE_WORDS
+from torchdev_lint.torch_api.devices import speaks_of_devices
 from torchdev_lint.torch_api.factories import DEFAULT_TENSOR_CONSTRUCTORS
 
 BUDGET = 1_200
@@ -134,7 +134,7 @@ class Project:
             return False
         beside = os.path.dirname(self.path)
         texts = [self.sources.text(os.path.join(beside, name)) for name in _SCRIPTS]
-        return all(text is None or DEVICE_WORDS.search(text) is None for text in texts)
+        return all(text is None or not speaks_of_devices(text) for text in texts)
 
     def stays_on_current_gpu(self) -> bool:
         """Whether the project is programs, not a library, and none of them names a GPU other than the current one.

@@ -28,7 +28,7 @@ from torchdev_lint.flow.steps import Counts, Memo, Steps
 from torchdev_lint.flow.top_level import TopLevel
 from torchdev_lint.flow.units import exchangeable
 from torchdev_lint.flow.watched import Watched
-from torchdev_lint.torch_api.devices import DEVICE_WORDS
+from torchdev_lint.torch_api.devices import speaks_of_devices
 
 MAX_EXCHANGED = 20
 """A tree is thrown away when what was exchanged in it has so many times the length of its text."""
@@ -199,7 +199,7 @@ class _State:
         return not (
             (self.lines != self.first_lines and any(line.denied for line in self.top.lines))
             or self.outdated > MAX_EXCHANGED * len(text)
-            or (DEVICE_WORDS.search(text) is not None) != analysis.speaks_of_devices
+            or speaks_of_devices(text) != analysis.speaks_of_devices
             or _sets_default_device(self.module, text)
             or is_marked(self.module) != analysis.skipped
         )

@@ -82,10 +82,15 @@ def parse(text: str) -> tuple[str, int | None] | None:
     return kind, None if match["index"] is None else int(match["index"])
 
 
-DEVICE_WORDS = re.compile(
+_DEVICE_WORDS = re.compile(
     r"(?i)cuda|device|\.to\((?!dtype\b|(?:torch|tl|np)\.(?:float|bfloat|half|int|long|uint|bool))|gpu|accelerat|\bmps\b|\bxpu\b"
 )
 """What a text says that speaks of devices at all."""
 
-SEEDING = re.compile(r"\btorch\.cuda\.(?:manual_seed|manual_seed_all|seed|seed_all)\b")
+_SEEDING = re.compile(r"\btorch\.cuda\.(?:manual_seed|manual_seed_all|seed|seed_all)\b")
 """What programs say of GPUs by habit, whether they ever use one or not."""
+
+
+def speaks_of_devices(text: str) -> bool:
+    """Whether a text speaks of devices, more than to seed them."""
+    return _DEVICE_WORDS.search(_SEEDING.sub("", text)) is not None
