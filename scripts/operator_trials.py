@@ -22,15 +22,14 @@ from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_map
 
 from torchdev_lint.harness.classify import is_device_error
+from torchdev_lint.torch_api.operators import ANY_SCALAR, ANYWHERE, FIRST, HOST, INDEX, SCALAR, SHARED
 
 ACCELERATOR = "cuda:0"
-
-SHARED, SCALAR, ANY_SCALAR, INDEX, FIRST, ANYWHERE, HOST = "t", "s", "z", "i", "f", "a", "h"
-"""Roles, from strict to lenient: see `torchdev_lint.torch_api.operators`."""
 
 EVERY = -2
 
 LENIENCE = (SHARED, SCALAR, ANY_SCALAR, INDEX, FIRST, ANYWHERE, HOST)
+"""The roles, from strict to lenient."""
 PATIENCE = 3.0
 """Seconds of processor time for the trials of one function, after which no other call is tried."""
 

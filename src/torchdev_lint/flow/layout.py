@@ -66,7 +66,7 @@ class Layout:
         lines = list(module.body)
         functions = [one for one in functions_of(lines, module) if isinstance(one[0].body, Body)]
         found = spans(module, [*lines, *(one.body for one, _ in functions)])
-        self.units = _units(functions, found, 0)
+        self.units = _units(functions, found)
         if lines:
             self.starts = [found[id(line)][0] for line in lines]
             self.starts.append(found[id(lines[-1])][1])
@@ -183,14 +183,12 @@ class Layout:
         self.starts = [*self.starts[:first], *new_starts, *(start + longer for start in self.starts[behind:])]
 
 
-def _units(
-    functions: list[tuple[cst.FunctionDef, str]], found: dict[int, tuple[int, int]], offset: int
-) -> list[Unit]:
+def _units(functions: list[tuple[cst.FunctionDef, str]], found: dict[int, tuple[int, int]]) -> list[Unit]:
     units = []
     for one, indent in functions:
         start, end = found[id(one.body)]
         assert isinstance(one.body, Body)
-        units.append(Unit(one.body, start + offset, end + offset, indent))
+        units.append(Unit(one.body, start, end, indent))
     return sorted(units, key=lambda one: one.start)
 
 

@@ -38,7 +38,7 @@ def render(diagnostics: Sequence[Diagnostic], context: Context) -> str:
     style, script = _asset("report.css"), _asset("report.js")
     policy = f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'"
     count = sum(not is_note(one) for one in diagnostics)
-    title = f"{TOOL}: {_many(count, 'finding')}"
+    title = f"{TOOL}: {count} finding{'' if count == 1 else 's'}"
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -223,10 +223,6 @@ def _rules(diagnostics: Sequence[Diagnostic], context: Context) -> str:
         for rule in [context.rules[code]]
     )
     return f'<section class="rules"><h2>The rules</h2>{documented}</section>'
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _asset(name: str) -> str:
