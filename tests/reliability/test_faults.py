@@ -90,16 +90,23 @@ def test_a_full_disk_leaves_every_file_as_it_was(small_disk: Path) -> None:
 
 
 def test_a_disk_that_becomes_full_costs_the_later_files_only(small_disk: Path) -> None:
-    paths = files(small_disk, count=6, text=BAD + "#" * 5000 + "\n")
-    whole = files(small_disk.parent, count=1, text=BAD + "#" * 5000 + "\n")[0]
+    page = os.sysconf("SC_PAGE_SIZE")
+    text = f"{BAD}#".ljust(2 * page - 1, "#") + "\n"  # what the fix adds takes one page more
+    paths = files(small_disk, count=4, text=text)
+    whole = files(small_disk.parent, count=1, text=text)[0]
     assert lint(whole.parent, "--fix", whole.name).returncode == 0
     quota = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))"
     assert lint(small_disk, "--fix", ".", fault=quota).returncode == 2
-    assert {path.read_text() for path in paths} == {BAD + "#" * 5000 + "\n"}
+    assert [path.read_text() for path in paths] == [text] * 4
     fill(small_disk)
-    (small_disk / "filler").write_bytes(b"x" * 9000)
-    lint(small_disk, "--no-cache", "--fix", ".")
-    assert {path.read_bytes() for path in paths} <= {(BAD + "#" * 5000 + "\n").encode(), whole.read_bytes()}
+    filler = small_disk / "filler"
+    os.truncate(filler, filler.stat().st_size - 4 * page)  # three for a new file, and what two of them take more
+    result = lint(small_disk, "--no-cache", "--fix", ".")
+    assert result.returncode == 2
+    assert [path.read_text() for path in paths] == [whole.read_text()] * 2 + [text] * 2
+    assert result.stderr.splitlines() == [
+        f"error: {path.name}: not written: No space left on device" for path in paths[2:]
+    ]
 
 
 def test_a_report_that_does_not_fit_is_told(small_disk: Path) -> None:
