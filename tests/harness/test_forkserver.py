@@ -125,8 +125,12 @@ def test_dataloader_workers_and_threads(server, program):
 
 def test_the_cpu_backend_too(program):
     with ForkServer("cpu") as server:
-        verdict = server.run(program("import torch\ntorch.zeros(1, device='cuda')"))
-        assert (verdict.kind, verdict.row) == (Kind.DEVICE_ERROR, 2)
+        verdict = server.run(
+            program(
+                "import os\nimport torch\nprint(repr(os.environ['CUDA_VISIBLE_DEVICES']))\ntorch.zeros(1, device='cuda')"
+            )
+        )
+        assert (verdict.kind, verdict.row, verdict.stdout) == (Kind.DEVICE_ERROR, 4, "''\n")
 
 
 def test_an_unavailable_backend_stays_unavailable(program):

@@ -100,7 +100,9 @@ def test_a_disk_that_becomes_full_costs_the_later_files_only(small_disk: Path) -
     assert [path.read_text() for path in paths] == [text] * 4
     fill(small_disk)
     filler = small_disk / "filler"
-    os.truncate(filler, filler.stat().st_size - 4 * page)  # three for a new file, and what two of them take more
+    os.truncate(
+        filler, filler.stat().st_size - 4 * page
+    )  # three for a new file, and what two of them take more
     result = lint(small_disk, "--no-cache", "--fix", ".")
     assert result.returncode == 2
     assert [path.read_text() for path in paths] == [whole.read_text()] * 2 + [text] * 2

@@ -14,14 +14,13 @@ from torchdev_lint.flow.lattice import (
     Device,
     Level,
     Origin,
-    choose,
     conflict,
     describe,
     with_origin,
 )
 from torchdev_lint.flow.placement_events import GeneratorMismatch
 from torchdev_lint.flow.trees import walk
-from torchdev_lint.flow.values import NONE, UNKNOWN, Either, Generator, Value
+from torchdev_lint.flow.values import NONE, UNKNOWN, Generator, Value
 
 
 def construct(frame: Frame, site: CallSite) -> Value:
@@ -47,16 +46,7 @@ def _origin(frame: Frame, site: CallSite) -> Origin:
 
 def device_of(value: Value) -> Device | None:
     """Where a generator is; None for anything else."""
-    match value:
-        case Generator(device=device):
-            return device
-        case Either(guard, then, otherwise):
-            left, right = device_of(then), device_of(otherwise)
-            if left is None or right is None:
-                return None
-            return choose(guard, left, right)
-        case _:
-            return None
+    return value.device if isinstance(value, Generator) else None
 
 
 def check(frame: Frame, site: CallSite, made: Device, *, draws_indices: bool = False) -> None:

@@ -65,6 +65,15 @@ GENERATORS = [
     ("torch.rand(2, generator=torch.Generator())", 0),
     ("torch.randperm(3, generator=torch.Generator(device=device))", 1),
     ("torch.rand(2, generator=given, device=device)", 0),
+    (
+        "g = torch.Generator() if args.seed else torch.Generator('cpu')\ntorch.rand(2, generator=g, device=device)",
+        1,
+    ),
+    (
+        "g = torch.Generator(device) if args.seed else torch.Generator(device)\ntorch.rand(2, generator=g, device=device)",
+        0,
+    ),
+    ("g = torch.Generator() if args.seed else None\ntorch.rand(2, generator=g, device=device)", 0),
     ("with torch.device('cuda'):\n    torch.rand(2, generator=torch.Generator())", 1),
     ("def f(x):\n    return torch.bernoulli(x, generator=torch.Generator(device=x.device))", 0),
     ("def f(data, x):\n    return torch.utils.data.DataLoader(data, generator=torch.Generator(x.device))", 0),
