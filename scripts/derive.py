@@ -1,6 +1,6 @@
 """Writes what is derived: rules.md from the rules, the JSON Schema and docs/configuration.md from the options, docs/reference.md from the
-parsers of the command line, the marked parts of README.md and docs/tutorial.md from the tool itself, and what is said of the fixtures
-(tests/unit/rules/said).
+parsers of the command line, docs/modules.md from the docstrings of the modules, the marked parts of README.md and docs/tutorial.md from the
+tool itself, and what is said of the fixtures (tests/unit/rules/said).
 
     python scripts/derive.py            write
     python scripts/derive.py --check    only say what is out of date
@@ -21,6 +21,7 @@ from pathlib import Path
 
 from configuration_document import CONFIGURATION, SCHEMA, configuration, schema_text
 from fixture_files import ROOT
+from modules_document import MODULES, modules_document
 from reference_document import REFERENCE, reference
 from said_document import said_documents
 from tutorial_document import TUTORIAL, tutorial
@@ -118,6 +119,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         SCHEMA: schema_text(),
         TUTORIAL: tutorial(TUTORIAL.read_text(encoding="utf-8"), tool_output),
         REFERENCE: reference(),
+        MODULES: modules_document(),
         **said_documents(),
     }
     old = [

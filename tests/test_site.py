@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import derive
+import modules_document
 import pictures
 import pytest
 import reference_document
@@ -88,6 +89,22 @@ def test_what_is_derived_is_current() -> None:
     assert tutorial_document.tutorial(TUTORIAL, derive.tool_output) == TUTORIAL, "run scripts/derive.py"
     current = reference_document.REFERENCE.read_text(encoding="utf-8")
     assert reference_document.reference() == current, "run scripts/derive.py"
+    current = modules_document.MODULES.read_text(encoding="utf-8")
+    assert modules_document.modules_document() == current, "run scripts/derive.py"
+
+
+def test_the_map_has_every_module_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = re.findall(r"^\| `(\w+)` \| (.*) \|$", modules_document.modules_document(), re.MULTILINE)
+    package = modules_document.PACKAGE
+    probes = package / "harness" / "probes"
+    there = [
+        path.stem for path in package.rglob("*.py") if path.stem != "__init__" and probes not in path.parents
+    ]
+    assert sorted(name for name, _ in shown) == sorted(there)
+    assert [name for name, purpose in shown if not purpose] == []
+    monkeypatch.setattr(modules_document, "FLOW", {"Values": "values gone"})
+    with pytest.raises(ValueError, match=r"modules_document.py: gone: not in flow/"):
+        modules_document.modules_document()
 
 
 def test_a_derived_part_is_written_anew() -> None:

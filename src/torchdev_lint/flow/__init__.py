@@ -1,1 +1,1 @@
-"""Device inference: the lattice, abstract values, and the one LibCST visitor that interprets a module."""
+"""Device inference: the lattice, abstract values, and the interpreter over LibCST nodes (docs/modules.md: what each module is for)."""
