@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import libcst as cst
 
-from torchdev_lint.flow import containers, folds, truths
+from torchdev_lint.flow import containers, folds, made_by_new, truths
 from torchdev_lint.flow.callsites import Argument, CallSite, implied_items, name_given
 from torchdev_lint.flow.conditions import FALSE, TRUE
 from torchdev_lint.flow.frame import Frame
@@ -81,6 +81,8 @@ def call_builtin(frame: Frame, name: str, site: CallSite, call_value: Callable[.
             return UNKNOWN
         case "vars" if isinstance(first, Object):
             return get_attribute(frame, first, "__dict__", site.node)
+        case "object.__new__" if isinstance(first, Class):
+            return made_by_new.bare(frame, first.model, site.node)
         case "super":
             return _super(frame)
         case "str" if isinstance(first, (DeviceValue, Literal)):

@@ -25,6 +25,7 @@ from torchdev_lint.flow import (
     library_calls,
     literals,
     lost_index,
+    made_by_new,
     module_containers,
     modules,
     moved_outputs,
@@ -320,6 +321,8 @@ def call_attribute(frame: Frame, receiver: Value, name: str, site: CallSite) -> 
             return call_object_method(frame, receiver, name, site)
         case Generator():
             return receiver if name in KEEPS_GENERATOR else UNKNOWN
+        case Super(receiver=Class(model=model)) if name == "__new__":
+            return made_by_new.bare(frame, model, site.node)
         case Super(receiver=instance):
             found = get_attribute(frame, receiver, name, site.node)
             if isinstance(found, Function):

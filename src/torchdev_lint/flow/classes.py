@@ -13,6 +13,7 @@ from torchdev_lint.flow import (
     device_values,
     dict_classes,
     library_facts,
+    made_by_new,
     optimizers,
     own_state,
     placements,
@@ -209,11 +210,17 @@ class ClassModel:
         return self
 
     def class_attribute(self, name: str) -> Value:
-        """The value of a class attribute; unknown for a device that functions assign through the class."""
+        """The value of a class attribute; unknown for a device that functions assign through the class.
+
+        Who sets `Config.DEVICE = ...` may be any file of the project: what another file has there until then, the CPU, tells nothing.
+        """
         if name in self.attributes:
             value = self.attributes[name]
             names_device = isinstance(value, DeviceValue) or DEVICE_NAME.search(name) is not None
-            outside = names_device and self.frame.analysis.learn(self._is_set_by_functions, name)
+            outside = names_device and (
+                (self.frame.source.foreign and _is_the_cpu(value))
+                or self.frame.analysis.learn(self._is_set_by_functions, name)
+            )
             return UNKNOWN if outside else value
         for base in self.bases_in_file():
             found = base.class_attribute(name)
@@ -262,6 +269,10 @@ class ClassModel:
     def moves_itself(self) -> bool:
         """Whether the class says for itself what moving means."""
         return any(self.find(name) is not None for name in (*IN_PLACE_MOVES, "_apply"))
+
+
+def _is_the_cpu(value: Value) -> bool:
+    return isinstance(value, DeviceValue | Literal) and isinstance(device_values.as_device(value), Cpu)
 
 
 @remembered(cst.FunctionDef)
@@ -365,7 +376,7 @@ def instantiate(frame: Frame, model: ClassModel, site: CallSite) -> Value:
     if frame.analysis.at_top:
         frame.analysis.built_at_top.add(id(model.node))
     kind = "module" if model.is_module else "instance"
-    thing = frame.fresh(
+    thing = made_by_new.instance(frame, model, site) or frame.fresh(
         site.node, State(kind, Anywhere() if kind == "module" else UNKNOWN_DEVICE, model=model), model.name
     )
     if model.is_record and model.find("__init__") is None:

@@ -72,10 +72,14 @@ def built_with(
 
 
 def has_moved_part(frame: Frame, whole: Object) -> bool:
-    """Whether something registered in a module was moved by itself."""
+    """Whether something registered in a module was moved by itself, or built on another device (`nn.Linear(2, 2, device=device)`)."""
     state = frame.state(whole)
     held = [state.attributes.get(name) for name in state.registered]
-    return any(isinstance(part, Object) and frame.state(part).moved for part in held)
+    parts = [frame.state(part) for part in held if isinstance(part, Object)]
+    return any(
+        part.moved or any(isinstance(leaf, Accelerator | Symbol) for leaf in leaves(part.device))
+        for part in parts
+    )
 
 
 def _just_built(device: Device) -> bool:

@@ -437,6 +437,54 @@ PAIRS: dict[str, tuple[str, str]] = {
         given.weight + torch.rand(3, device=device)
         """,
     ),
+    "one instance for all": (
+        """
+        class Runtime:
+            _instance = None
+            def __new__(cls):
+                if cls._instance is None:
+                    cls._instance = super().__new__(cls)
+                    cls._instance.device = device
+                return cls._instance
+            def place(self, x):
+                return x.to(self.device)
+        Runtime().place(torch.rand(3)).cpu().numpy()
+        """,
+        """
+        class Runtime:
+            _instance = None
+            def __new__(cls):
+                if cls._instance is None:
+                    cls._instance = super().__new__(cls)
+                    cls._instance.device = device
+                return cls._instance
+            def place(self, x):
+                return x.to(self.device)
+        Runtime().place(torch.rand(3)).numpy()
+        """,
+    ),
+    "an instance that is prepared before it begins": (
+        """
+        class Scale:
+            def __new__(cls, n, **options):
+                made = object.__new__(cls)
+                made.factor = torch.rand(n).to(device)
+                return made
+            def __init__(self, n, offset=1):
+                self.offset = offset
+        torch.rand(3, device=device) * Scale(3).factor
+        """,
+        """
+        class Scale:
+            def __new__(cls, n, **options):
+                made = object.__new__(cls)
+                made.factor = torch.rand(n)
+                return made
+            def __init__(self, n, offset=1):
+                self.offset = offset
+        torch.rand(3, device=device) * Scale(3).factor
+        """,
+    ),
 }
 
 
@@ -469,3 +517,27 @@ def test_what_is_moved_in_a_function_is_reported_where_it_is_not() -> None:
     )
     found = findings(program, "program.py", Config(off_by_default=OFF_BY_DEFAULT))
     assert [one.range.start.row - HEAD.count("\n") for one in found] == [7]
+
+
+def test_a_part_that_was_built_without_the_device_is_reported_where_it_is_built() -> None:
+    """The others were given it: the model as a whole is not where it was forgotten."""
+    program = HEAD + textwrap.dedent(
+        """
+        class Codes(nn.Module):
+            def __init__(self, where=None):
+                super().__init__()
+                self.codes = nn.Parameter(torch.rand(5, 3, device=where))
+            def forward(self, x):
+                return torch.cdist(x, self.codes)
+        class Net(nn.Module):
+            def __init__(self, where):
+                super().__init__()
+                self.first = nn.Linear(3, 3, device=where)
+                self.second = Codes()
+            def forward(self, x):
+                return self.second(self.first(x))
+        Net(device)(torch.rand(2, 3, device=device))
+        """
+    )
+    found = findings(program, "program.py", Config(off_by_default=OFF_BY_DEFAULT))
+    assert [one.range.start.row - HEAD.count("\n") for one in found] == [12]

@@ -127,6 +127,17 @@ def test_without_sources_a_file_is_on_its_own(tmp_path: Path) -> None:
     assert [one.code for one in diagnostics(tmp_path)] == ["TDV004"]
 
 
+def test_a_device_of_another_file_may_be_set_by_a_third(check: Check) -> None:
+    """`Config.DEVICE = torch.device("cuda:0")` stands in whatever file selects it; a device that is chosen there is known."""
+    config = "import torch\nclass Config:\n    DEVICE = torch.device({})\n"
+    made = "from config import Config\nimport torch\ndef tensor(n):\n    return torch.ones(n, 2).to(Config.DEVICE)\n"
+    main = "import torch\nfrom made import tensor\ndef run(n, k):\n    return torch.ones(2, device='cuda') + tensor(n).view(-1, 2)\n"
+    chosen = "'cuda' if torch.cuda.is_available() else 'cpu'"
+    for named, found in (("'cpu'", []), (chosen, ["TDV005 4"])):
+        text = main if named == "'cpu'" else main.replace(", device='cuda'", "")
+        assert check({"config.py": config.format(named), "made.py": made, "main.py": text}) == found
+
+
 def test_notes_name_the_other_file(tmp_path: Path) -> None:
     write(tmp_path, {"main.py": HEAD + "from made import t\nd = 'cuda'\nx = torch.ones(2, device=d) + t\n"})
     write(tmp_path, {"made.py": "import torch\n\nt = torch.ones(2)\n"})
