@@ -361,6 +361,8 @@ def _of_call(function: Function, node: cst.Call, names: set[str]) -> Iterator[tu
                 for argument in node.args
             ) and (method in TENSOR_NAMES):
                 yield "strong", receiver
+            if method not in TENSOR_NAMES and not method.startswith("_"):
+                yield "no", receiver  # a group of processes has a `size()`, too
         case _:
             pass
     path = resolved_path(frame, node.func)

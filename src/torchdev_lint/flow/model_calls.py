@@ -267,14 +267,15 @@ def _counts(node: cst.BaseExpression) -> bool:
 
 
 def _is_placeholder(frame: Frame, operand: Operand, callee: Callee) -> bool:
-    """Whether a tensor of no size is given to what cannot be read: `torch.zeros(0)`, which stands for nothing there."""
+    """Whether what cannot be read is given a tensor of no size, `torch.zeros(0)`, which stands for nothing there, or of one truth value,
+    `torch.tensor([False])`, which TorchScript is given for a condition."""
     if callee.thing is None or frame.state(callee.thing).model is not None:
         return False
     if frame.state(callee.thing).api.startswith("torch.nn."):
         return False
     origins = [leaf.origin for leaf in leaves(operand.device)]
     made = [None if origin is None else origin.root().node for origin in origins]
-    return all(
+    return all(map(_holds_a_truth_value, made)) or all(
         isinstance(node, cst.Call)
         and [one.value.value for one in node.args if isinstance(one.value, cst.Integer)] == ["0"]
         and len([one for one in node.args if one.keyword is None]) == 1
@@ -323,3 +324,13 @@ def _is_moved_module(frame: Frame, value: Value) -> bool:
         return False
     state = frame.state(value)
     return state.moved and state.kind == "module" and not state.moves_inputs
+
+
+def _holds_a_truth_value(node: cst.CSTNode | None) -> bool:
+    match node:
+        case cst.Call(
+            args=[cst.Arg(value=cst.List(elements=[cst.Element(value=cst.Name(value=value))])), *_]
+        ):
+            return value in ("True", "False")
+        case _:
+            return False

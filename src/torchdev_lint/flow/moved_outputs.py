@@ -29,6 +29,8 @@ def check(frame: Frame, site: CallSite) -> None:
     if (
         frame.state(callee).device != target
         or _is_placed(frame, given)
+        or _is_no_tensor(called.args[0].value)
+        or (isinstance(given, Tensor) and given.device == target)
         or _is_own(frame, target, argument.node.value)
     ):
         return
@@ -43,6 +45,11 @@ def check(frame: Frame, site: CallSite) -> None:
             target=frame.analysis.text(argument.node.value),
         ),
     )
+
+
+def _is_no_tensor(node: cst.BaseExpression) -> bool:
+    """Whether it is a list of texts, say, as a tokenizer is given."""
+    return isinstance(node, (cst.List, cst.Tuple, cst.Dict, cst.BaseString))
 
 
 def _is_own(frame: Frame, target: Symbol, written: cst.BaseExpression) -> bool:

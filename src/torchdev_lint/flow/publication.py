@@ -163,7 +163,7 @@ def publish_mixed(
             if module is not None
             else ""
             if other is None
-            else frame.analysis.text(other.node),
+            else frame.analysis.text(other.node.value if isinstance(other.node, cst.Arg) else other.node),
             target=target,
             through=report.through,
             made=made,
