@@ -112,7 +112,7 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("-o", "--output", type=Path, required=True)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--dask", type=int, default=4, metavar="EVERY")
+    parser.add_argument("--dask", type=int, default=4, metavar="EVERY", help="0: none")
     parser.add_argument("--kill", action="store_true")
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
@@ -124,7 +124,8 @@ def main() -> None:
     here = ["--jobs", str(options.jobs)]
     dask = [*here, "--executor", "dask"]
     for number, part in enumerate(sorted(options.data.glob("*.parquet"))):
-        for how in [dask, here] if number == 0 else [dask if number % options.dask == 0 else here]:
+        by_dask = options.dask and number % options.dask == 0
+        for how in [dask, here] if by_dask and number == 0 else [dask if by_dask else here]:
             if (part.name, " ".join(how)) in done:
                 continue
             name = "dask" if how is dask else "here"
