@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import islice
 from operator import is_
 
 from torchdev_lint.flow.conditions import Formula, Key, extended, known
@@ -163,14 +162,7 @@ def merge(left: Environment | None, right: Environment | None) -> Environment | 
             names[name] = join(guard, held, value)
     heap = dict(left.heap)
     if heap != right.heap:  # which compares what is shared by its identity, and much faster than a loop would
-        elsewhere = list(islice(right.heap.items(), len(left.heap), None))
-        # most keys stand in the same place of both, where they need not be hashed
-        for (here, held), (key, state) in zip(left.heap.items(), right.heap.items(), strict=False):
-            if key is not here:
-                elsewhere.append((key, state))
-            elif held is not state:
-                heap[key] = _merge_states(guard, held, state)
-        for key, state in elsewhere:
+        for key, state in right.heap.items():
             other = heap.get(key)
             if other is state:
                 continue
