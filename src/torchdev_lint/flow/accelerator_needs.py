@@ -49,11 +49,13 @@ def parts_for_accelerators(module: cst.Module) -> frozenset[int]:
     """What stands, by id, in functions that are called for an accelerator, so that there is a first one.
 
     One that opens a stream on it whatever happens, one that numbers several (`f"cuda:{index}"`), the step of one process among others,
-    and by default what a method called `cuda`, or `to`, is asked for.
+    and by default what a method called `cuda`, or `to`, is asked for, and what one of a class such as `KMeansGPU` is.
     """
     found: set[int] = set()
     for owner, function in _functions(module):
-        named = owner is not None and function.name.value in ("cuda", "to")
+        named = owner is not None and (
+            function.name.value in ("cuda", "to") or _OF_GPUS.search(owner.name.value) is not None
+        )
         if named:
             found |= {id(part) for parameter in all_parameters(function.params) for part in walk(parameter)}
         if (
@@ -64,6 +66,9 @@ def parts_for_accelerators(module: cst.Module) -> frozenset[int]:
             found |= {id(part) for part in walk(function)}
     return frozenset(found)
 
+
+_OF_GPUS = re.compile(r"(?:GPU|Gpu|CUDA|Cuda)$")
+"""Classes, by name, of which another does the same on the CPU."""
 
 _COLLECTIVES = frozenset("broadcast all_gather all_reduce reduce_scatter gather scatter".split())
 

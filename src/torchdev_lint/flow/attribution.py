@@ -18,6 +18,7 @@ from torchdev_lint.flow.conditions import And, Atom, Formula, Key, Not
 from torchdev_lint.flow.events import Place, Transfer
 from torchdev_lint.flow.evidence import TESTING, is_number_parameter, receiver_name, tested_for_none
 from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.host_functions import HOST_FILE, transforms_of
 from torchdev_lint.flow.lattice import (
     ATTRIBUTE,
     Conflict,
@@ -32,7 +33,7 @@ from torchdev_lint.flow.lattice import (
 )
 from torchdev_lint.flow.operands import Operand, dotted, place_of
 from torchdev_lint.flow.trees import walk
-from torchdev_lint.flow.values import Entries, Items, Many, Object, State, Tensor, Value
+from torchdev_lint.flow.values import Entries, Function, Items, Many, Object, State, Tensor, Value
 from torchdev_lint.torch_api.devices import DEVICE_NAME
 from torchdev_lint.torch_api.factories import FACTORIES
 from torchdev_lint.torch_api.libraries import SET_DEFAULT_DEVICE
@@ -74,6 +75,7 @@ def worth_telling(frame: Frame, found: Conflict) -> bool:
     if (
         learn(stays_on_host, frame.analysis)
         or learn(_is_of_program, frame)
+        or learn(_is_transform, frame)
         or learn(_follows_default_device, frame, found)
     ):
         return False
@@ -191,13 +193,6 @@ def host_was_chosen(path: tuple[Formula, ...]) -> bool:
     )
 
 
-_HOST_FILE = re.compile(
-    r"(?i)(?:^|[/\\])(?:\w+_)?(?:inputs|data_?sets?|data_?loaders?|data_?loading|data_?utils?|data_?transforms?\w*|collat\w+|pre_?process\w*|"
-    r"augment\w*|tokeni[sz]\w+|visuali[sz]\w+|plot\w*|gloo\w*)\.(?:py|ipynb)$|[/\\](?:transforms|tests?|loaders?|data_?loaders?|augment\w*)[/\\]|"
-    r"[/\\]datasets[/\\](?:[^/\\]+[/\\])?[^/\\]+$"
-)
-"""Files, by name, of code that prepares data or shows it, on the host."""
-
 _RUNS_ITSELF = re.compile(r"(?m)^(?:if __name__ *== *['\"]__main__['\"]|for |while |with )")
 
 
@@ -221,7 +216,7 @@ def stays_on_host(analysis: Analysis) -> bool:
     """Whether nothing in the file is on an accelerator: it prepares data, or is a program that speaks of no other device."""
     known = analysis.notes.get("stays on host")
     if known is None:
-        known = _HOST_FILE.search(analysis.source.path) is not None or (
+        known = HOST_FILE.search(analysis.source.path) is not None or (
             analysis.says(_RUNS_ITSELF)
             and (not analysis.speaks_of_devices or _names_only_the_cpu(analysis.written))
         )
@@ -239,13 +234,26 @@ def _is_of_program(frame: Frame) -> bool:
     if known is None:
         known = not analysis.imports.in_package()
         analysis.notes["of program"] = known
-    outermost = frame
-    while outermost.caller is not None:
-        outermost = outermost.caller
-    owner = None if outermost.function is None else outermost.function.owner
+    function = _outermost(frame)
+    owner = None if function is None else function.owner
     if not known or owner is None or not owner.is_module:
         return bool(known)
     return analysis.imports.runs_on_host()
+
+
+def _outermost(frame: Frame) -> Function | None:
+    """The function that was read first."""
+    outermost = frame
+    while outermost.caller is not None:
+        outermost = outermost.caller
+    return outermost.function
+
+
+def _is_transform(frame: Frame) -> bool:
+    """Whether the class that is read is a transform of data by what the file does with it."""
+    function = _outermost(frame)
+    owner = None if function is None else function.owner
+    return owner is not None and owner.name in transforms_of(frame.analysis.module)
 
 
 def _follows_default_device(frame: Frame, found: Conflict) -> bool:

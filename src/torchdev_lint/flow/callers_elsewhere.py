@@ -15,6 +15,7 @@ import libcst as cst
 
 from torchdev_lint.flow.conditions import Key
 from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.host_functions import HOST_CLASS, HOST_FILE
 from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.trees import all_parameters, remembered, walk
 from torchdev_lint.torch_api.devices import DEVICE_NAME
@@ -40,6 +41,8 @@ def given_from_host(frame: Frame, key: Key) -> bool:
     function = None if current is None else current.function
     if function is None or not isinstance(function.node, cst.FunctionDef) or frame.source.foreign:
         return False
+    if _goes_along(function.node, str(key[2])):
+        return True
     owner = function.owner
     if owner is not None and (
         owner.is_module or owner.is_autograd_function or function.name.startswith("__")
@@ -54,15 +57,19 @@ def given_from_host(frame: Frame, key: Key) -> bool:
 
 
 def _given(frame: Frame, node: cst.FunctionDef, parameter: str, owner: str, depth: int) -> Place:
-    position = _position(node, parameter, is_method=bool(owner))
+    position = _position(node, parameter)
     if position is None or depth >= MAX_DEPTH:
         return "unknown"
+    if _goes_along(node, parameter):
+        return "host"
     places: set[Place] = set()
-    for call, function in calls_of(frame, node.name.value, owner):
+    for call, function, on_host in _calls(frame, node.name.value, owner):
         argument = None if function is node else _argument(call, position, parameter)
         if argument is not None:
             place = _place(frame, argument, _assigned(function, call), function, depth)
-            if place == "unknown" and function is not None and _prepares(frame, function, depth):
+            if place == "unknown" and (
+                on_host or (function is not None and _prepares(frame, function, depth))
+            ):
                 place = "host"
             places.add(place)
     return _of(places)
@@ -86,41 +93,80 @@ def _prepares(frame: Frame, function: cst.FunctionDef, depth: int) -> bool:
     )
 
 
+def _goes_along(node: cst.FunctionDef, parameter: str) -> bool:
+    """Whether the function brings a copy of the parameter to another thing's device, for one use: `mask(lengths.to(x.device))`.
+
+    Who writes that knows that it is not there by itself.
+    """
+    return any(
+        isinstance(part, cst.Call)
+        and any(_is_brought_along(argument.value, parameter) for argument in part.args)
+        for part in walk(node.body)
+    )
+
+
+def _is_brought_along(node: cst.BaseExpression, parameter: str) -> bool:
+    match node:
+        case cst.Call(
+            func=cst.Attribute(value=cst.Name(value=name), attr=cst.Name(value="to")),
+            args=[cst.Arg(value=cst.Attribute(attr=cst.Name(value="device")))],
+        ):
+            return name == parameter
+        case _:
+            return False
+
+
 def _of(places: set[Place]) -> Place:
     return "elsewhere" if "elsewhere" in places else "host" if "host" in places else "unknown"
 
 
-_Made = tuple[cst.Call, "cst.FunctionDef | None"]
-"""A call, and the outermost function that it stands in."""
+_Made = tuple[cst.Call, "cst.FunctionDef | None", bool]
+"""A call, the outermost function that it stands in, and whether that is a method of what works on the host, as data sets do."""
 
 
 def _all_calls(module: cst.Module) -> dict[str, list[_Made]]:
     """The calls of a file by the last name of what is called."""
     found: dict[str, list[_Made]] = {}
 
-    def collect(root: cst.CSTNode, function: cst.FunctionDef | None) -> None:
-        for node in walk(root, below=() if function is not None else (cst.FunctionDef,)):
-            if isinstance(node, cst.FunctionDef) and function is None:
-                collect(node.body, node)
+    def collect(root: cst.CSTNode, function: cst.FunctionDef | None, on_host: bool) -> None:
+        below = () if function is not None else (cst.FunctionDef, cst.ClassDef)
+        for node in walk(root, below=below):
+            if isinstance(node, cst.ClassDef) and function is None:
+                names = (node.name.value, *(dotted(base.value) or "" for base in node.bases))
+                collect(node.body, None, any(map(HOST_CLASS.search, names)))
+            elif isinstance(node, cst.FunctionDef) and function is None:
+                collect(node.body, node, on_host)
             elif isinstance(node, cst.Call):
-                found.setdefault((dotted(node.func) or "").rpartition(".")[2], []).append((node, function))
+                called = node.func.attr if isinstance(node.func, cst.Attribute) else node.func
+                name = called.value if isinstance(called, cst.Name) else ""
+                found.setdefault(name, []).append((node, function, on_host))
 
-    collect(module, None)
+    collect(module, None, False)
     return found
 
 
 _calls_of_another = remembered(cst.Module)(_all_calls)
 
 
-def calls_of(frame: Frame, name: str, owner: str, *, elsewhere: bool = True) -> Iterator[_Made]:
-    """The calls of what has this name, in the file that it stands in, and in those that say where it comes from."""
+def calls_of(
+    frame: Frame, name: str, owner: str, *, elsewhere: bool = True
+) -> Iterator[tuple[cst.Call, cst.FunctionDef | None]]:
+    """The calls of what has this name, with the outermost functions that they stand in: here, and in files that name where it comes from."""
+    for call, function, _ in _calls(frame, name, owner, elsewhere=elsewhere):
+        yield call, function
+
+
+def _calls(frame: Frame, name: str, owner: str, *, elsewhere: bool = True) -> Iterator[_Made]:
     yield from _all_calls(frame.analysis.module).get(name, ())
     if not elsewhere:
         return
     told = owner or os.path.splitext(os.path.basename(frame.analysis.source.path))[0]
-    for module in frame.analysis.imports.callers(name, told):
-        if owner or not (_defines(frame.analysis.module, name) and _defines(module, name)):
-            yield from _calls_of_another(module).get(name, ())
+    for path, module in frame.analysis.imports.callers(name, told):
+        if not owner and _defines(frame.analysis.module, name) and _defines(module, name):
+            continue
+        prepares = HOST_FILE.search(path) is not None
+        for call, function, on_host in _calls_of_another(module).get(name, ()):
+            yield call, function, prepares or on_host
 
 
 def _defines(module: cst.Module, name: str) -> bool:
@@ -128,16 +174,12 @@ def _defines(module: cst.Module, name: str) -> bool:
     return any(isinstance(line, cst.FunctionDef) and line.name.value == name for line in module.body)
 
 
-def _position(node: cst.FunctionDef, parameter: str, *, is_method: bool) -> int | None:
+def _position(node: cst.FunctionDef, parameter: str) -> int | None:
     """Where a parameter stands among those that a call gives by position; -1 when it is only given by keyword."""
     names = [one.name.value for one in (*node.params.posonly_params, *node.params.params)]
     if parameter not in names:
         return -1 if any(one.name.value == parameter for one in all_parameters(node.params)) else None
-    static = any(
-        isinstance(one.decorator, cst.Name) and one.decorator.value == "staticmethod"
-        for one in node.decorators
-    )
-    return names.index(parameter) - (is_method and not static)
+    return names.index(parameter) - (names[0] in ("self", "cls"))
 
 
 def _argument(call: cst.Call, position: int, parameter: str) -> cst.BaseExpression | None:

@@ -13,7 +13,15 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
-from torchdev_lint.flow import device_values, forwarding, literals, loading_callers, loading_scopes, operands
+from torchdev_lint.flow import (
+    device_values,
+    forwarding,
+    literals,
+    loading_callers,
+    loading_scopes,
+    operands,
+    savers,
+)
 from torchdev_lint.flow.accelerator_needs import needs_accelerator
 from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.callsites import CallSite
@@ -43,7 +51,8 @@ def note(frame: Frame, path: str, site: CallSite) -> None:
     if frame.analysis.muted:
         return
     if path in api.ALWAYS_WEIGHTS and (
-        _is_published(frame, site.arguments[0].value)
+        site.keyword("check_hash") is not None
+        or _is_published(frame, site.arguments[0].value)
         or _names_file(site.arguments[0].node.value)
         or _is_of_library(frame, site.arguments[0].node.value)
     ):
@@ -57,9 +66,12 @@ def note(frame: Frame, path: str, site: CallSite) -> None:
         or _is_sharded(frame)
         or _is_on_accelerator(frame)
         or needs_accelerator(frame)
+        or loading_scopes.has_one_device(frame)
         or _stays_on_host(frame)
         or frame.analysis.learn(saved_from_host, frame.analysis)
         or use.saved_here
+        or use.holds_numbers
+        or frame.analysis.learn(savers.is_of_others, frame.analysis)
         or not is_weights
         or loading_callers.follows_training(frame)
         or loading_callers.goes_on_with_accelerator(frame, site.node)
@@ -95,7 +107,7 @@ def _is_published(frame: Frame, value: Value) -> bool:
     """Whether the weights are files that somebody put on the web, as far as the file names any: known to load without a GPU or not,
     but not by what is in the program."""
     if isinstance(value, Literal):
-        return api.WEIGHTS_URL.match(str(value.value)) is not None
+        return str(value.value).startswith(("https://", "http://"))
     return any(
         isinstance(node, cst.SimpleString) and api.WEIGHTS_URL.match(str(node.raw_value))
         for node in walk(frame.analysis.module)
@@ -164,6 +176,8 @@ class _Use:
     into_state_dict: bool = False
     as_module: bool = False
     saved_here: bool = False
+    holds_numbers: bool = False
+    """Whether the file holds no tensors: the state of a scheduler, or what the program saves under that name."""
     published: bool = False
     """Whether the file comes from the web, or is what others have trained: where it was saved is not in the program."""
     has_other_path: bool = False
@@ -216,7 +230,10 @@ def _use(frame: Frame, site: CallSite) -> _Use:
         or any(api.PUBLISHED_NAME.search(word) for word in (*words, _literal(site.arguments[0].value)))
         or _is_published_by_default(frame, path)
     )
-    use.saved_here = use.saved_here or any(api.RANK.search(word) for word in words)
+    use.saved_here = use.saved_here or any(api.RANK.search(word) for word in words) or _is_within_saver(frame)
+    use.holds_numbers = use.holds_numbers or (
+        not use.into_state_dict and not use.as_module and savers.saved_numbers(frame.analysis, words)
+    )
     if frame.function is not None:
         use.names.append(frame.function.name)
         owner = frame.function.owner
@@ -227,6 +244,14 @@ def _use(frame: Frame, site: CallSite) -> _Use:
             or (owner is not None and ("Data" in owner.name or owner.find("__getitem__") is not None))
         )
     return use
+
+
+def _is_within_saver(frame: Frame) -> bool:
+    """Whether the function that loads stands in one that saves: both are called while the program runs."""
+    outer = None if frame.parent is None else frame.parent.function
+    return outer is not None and any(
+        isinstance(node, cst.Call) and operands.dotted(node.func) == "torch.save" for node in walk(outer.node)
+    )
 
 
 def _is_published_by_default(frame: Frame, path: cst.BaseExpression) -> bool:
@@ -240,7 +265,11 @@ def _is_published_by_default(frame: Frame, path: cst.BaseExpression) -> bool:
         case cst.BinaryOperation(left=left, operator=cst.Add() | cst.Divide(), right=right):
             return any(_is_published_by_default(frame, part) for part in (right, left))
         case cst.Name(value=name) if frame.function is not None:
-            return _is_address_by_default(frame, name)
+            return (
+                _is_address_by_default(frame, name)
+                or _is_told_published(frame.function.node, name)
+                or any(_is_published_by_default(frame, file) for file in _opened(frame.function.node, name))
+            )
         case _:
             return False
 
@@ -261,6 +290,29 @@ def _is_backbone(frame: Frame, path: cst.BaseExpression) -> bool:
     )
 
 
+def _opened(function: cst.FunctionDef | cst.Lambda, name: str) -> Iterator[cst.BaseExpression]:
+    """The file that a name stands for: `with open(path) as file`."""
+    for node in walk(function.body):
+        match node:
+            case cst.WithItem(
+                item=cst.Call(args=[cst.Arg(value=file), *_]),
+                asname=cst.AsName(name=cst.Name(value=held)),
+            ) if held == name and not (isinstance(file, cst.Name) and file.value == name):
+                yield file
+            case _:
+                pass
+
+
+def _is_told_published(function: cst.FunctionDef | cst.Lambda, name: str) -> bool:
+    """Whether the documentation of the function says of the parameter that it is a file of others: `path: a pretrained model`."""
+    told = (function.get_docstring() or "") if isinstance(function, cst.FunctionDef) else ""
+    return any(
+        re.match(rf"\s*(?:-\s*)?(?::param )?{re.escape(name)}\b", line) is not None
+        and api.OF_OTHERS.search(line) is not None
+        for line in told.splitlines()
+    )
+
+
 def _is_address_by_default(frame: Frame, name: str) -> bool:
     assert frame.function is not None
     parameters = frame.function.node.params
@@ -273,7 +325,9 @@ def _is_address_by_default(frame: Frame, name: str) -> bool:
         elif isinstance(parameter.default, cst.Name):
             known = dict(frame.visible_names()).get(parameter.default.value)
             value = known.value if isinstance(known, Literal) else None
-        return isinstance(value, str) and api.WEIGHTS_URL.match(value) is not None
+        return isinstance(value, str) and (
+            api.WEIGHTS_URL.match(value) is not None or api.OF_OTHERS.search(value) is not None
+        )
     return False
 
 
@@ -485,6 +539,11 @@ _COPIES = frozenset(("copy", "copy2", "copyfile", "move", "rename", "replace", "
 """Functions that give a file that is there another name."""
 
 
+def _is_without_weights(method: str) -> bool:
+    """Whether the method that takes a state is that of a scheduler or a sampler: `scheduler.load_state_dict`."""
+    return api.NO_WEIGHTS.search(method.rpartition(".")[0].rpartition(".")[2]) is not None
+
+
 def _takes_whole(value: cst.CSTNode, call: cst.CSTNode) -> bool:
     """Whether the value is the loaded thing or a part of it, not the result of something else given it."""
     current: cst.CSTNode = value
@@ -516,12 +575,16 @@ def _bound(targets: Sequence[cst.BaseExpression]) -> list[str]:
     return names
 
 
+_OF_MODULES = frozenset(MODULE_EVIDENCE) - {"half", "requires_grad_", "apply"}
+"""Methods that modules have and tensors do not."""
+
+
 def _read_use(node: cst.CSTNode, targets: set[str], use: _Use) -> None:
     match node:
         case cst.Call(func=function, args=arguments):
             if isinstance(function, cst.Attribute):
                 receiver = operands.dotted(function.value)
-                if receiver in targets and function.attr.value in MODULE_EVIDENCE:
+                if receiver in targets and function.attr.value in _OF_MODULES:
                     use.as_module = True
                 if receiver in targets and function.attr.value in ("get", "pop") and arguments:
                     first = arguments[0].value
@@ -534,6 +597,11 @@ def _read_use(node: cst.CSTNode, targets: set[str], use: _Use) -> None:
                 operands.dotted(part) in targets for argument in arguments for part in walk(argument.value)
             ):
                 use.into_state_dict = True
+                if any(operands.dotted(argument.value) in targets for argument in arguments):
+                    # the whole of it, not one of many states that it holds
+                    use.holds_numbers = use.holds_numbers or _is_without_weights(
+                        operands.dotted(function) or ""
+                    )
         case cst.Subscript(value=value, slice=keys) if operands.dotted(value) in targets and _weight_key(
             keys
         ):

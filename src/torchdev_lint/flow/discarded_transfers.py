@@ -11,7 +11,7 @@ from torchdev_lint.flow import (
 )
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.events import DiscardedTogether, DiscardedTransfer
-from torchdev_lint.flow.evidence import ONLY_TENSORS
+from torchdev_lint.flow.evidence import ONLY_TENSORS, in_a_test
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import (
     Device,
@@ -21,7 +21,7 @@ from torchdev_lint.flow.lattice import (
     describe,
 )
 from torchdev_lint.flow.operands import dotted
-from torchdev_lint.flow.trees import walk
+from torchdev_lint.flow.trees import all_parameters, walk
 from torchdev_lint.torch_api import tensor_methods
 from torchdev_lint.torch_api.tensor_surface import TENSOR_NAMES
 
@@ -31,7 +31,12 @@ def discarded(frame: Frame, device: Device, site: CallSite, target: Device) -> N
     certain = conflict(device, target, frame.env.path)
     if (certain is None or certain.level != Level.CERTAIN) and not _is_given(device, target):
         return  # it may be there already
-    if site.receiver is not None and _used_later(frame, site) and not _only_indexes(frame, site):
+    if (
+        site.receiver is not None
+        and _used_later(frame, site)
+        and not _only_indexes(frame, site)
+        and not _is_all_there_is(frame)
+    ):
         _publish(frame, site, site.receiver, target)
 
 
@@ -57,6 +62,29 @@ def _only_indexes(frame: Frame, site: CallSite) -> bool:
             case _:
                 pass
     return indexed
+
+
+def _is_all_there_is(frame: Frame) -> bool:
+    """Whether a test does nothing else with the device that it is given than throw away what it moves there: all stays together."""
+    function = frame.function
+    if function is None or not in_a_test(frame):
+        return False
+    names = {parameter.name.value for parameter in all_parameters(function.node.params)} & {"device", "dev"}
+    if not names:
+        return False
+    thrown_away = {
+        id(part)
+        for node in walk(function.node.body)
+        if isinstance(node, cst.Expr)
+        and isinstance(node.value, cst.Call)
+        and isinstance(node.value.func, cst.Attribute)
+        and node.value.func.attr.value == "to"
+        for part in walk(node.value)
+    }
+    return not any(
+        isinstance(part, cst.Name) and part.value in names and id(part) not in thrown_away
+        for part in walk(function.node.body)
+    )
 
 
 def discarded_unknown(frame: Frame, site: CallSite, target: Device) -> None:

@@ -36,7 +36,7 @@ from torchdev_lint.flow.frame import Frame, expression
 from torchdev_lint.flow.functions import evaluate_defaults
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.iteration import counts_only, indexes_with, is_exact, iterate, rounds
-from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, choose
+from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Symbol, choose
 from torchdev_lint.flow.objects import as_tuple, get_attribute
 from torchdev_lint.flow.patterns import assign, item_name
 from torchdev_lint.flow.values import (
@@ -57,6 +57,7 @@ from torchdev_lint.flow.values import (
     Tensor,
     Truth,
     Value,
+    alternatives,
     element_of,
     if_not_none,
     join,
@@ -254,12 +255,35 @@ def visit_BooleanOperation(frame: Frame, node: cst.BooleanOperation) -> Value:
         return right if left_truth.value == is_and else left
     if isinstance(left, (Truth, Literal)) and isinstance(right, Truth):
         return Truth(conjunction(left_truth, right_truth) if is_and else disjunction(left_truth, right_truth))
+    if not is_and and _is_number(right) and all(_is_given(frame, one) for one in alternatives(left)):
+        return UNKNOWN  # `count or 0`: a tensor of several numbers cannot be asked whether it is true
     if isinstance(right, _THINGS) and not isinstance(left, Truth):
         return _choice(left_truth, right, left) if is_and else _choice(left_truth, left, right)
     if isinstance(left, Truth) and is_and and isinstance(right, (DeviceValue, Literal)):
         # the old idiom `available and "cuda" or "cpu"`
         return Either(left_truth, right, Literal(False))
     return Truth(conjunction(left_truth, right_truth) if is_and else disjunction(left_truth, right_truth))
+
+
+def _is_given(frame: Frame, value: Value) -> bool:
+    """Whether a value is an argument as it was given, of which nothing else is known."""
+    match value:
+        case Literal(value=None):
+            return True
+        case Object(key=("parameter", *_)):
+            return frame.state(value).kind == "unknown"
+        case Tensor(device=Symbol(key=("device", ("parameter", *_)))):
+            return True
+        case _:
+            return False
+
+
+def _is_number(value: Value) -> bool:
+    return (
+        isinstance(value, Literal)
+        and isinstance(value.value, (int, float))
+        and not isinstance(value.value, bool)
+    )
 
 
 _THINGS = (

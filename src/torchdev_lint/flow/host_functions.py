@@ -10,7 +10,16 @@ import re
 import libcst as cst
 
 from torchdev_lint.flow.evidence import TENSOR_ANNOTATION
+from torchdev_lint.flow.operands import dotted
+from torchdev_lint.flow.trees import remembered, walk
 from torchdev_lint.flow.values import Api, Class, Function
+
+HOST_FILE = re.compile(
+    r"(?i)(?:^|[/\\])(?:\w+_)?(?:inputs|data_?sets?|data_?loaders?|data_?loading|data_?utils?|data_?transforms?\w*|transforms?|collat\w+|"
+    r"(?:train|test|dev|valid?)_?sets?|pre_?process\w*|augment\w*|tokeni[sz]\w+|visuali[sz]\w+|plot\w*|gloo\w*|onnx\w*|\w+_onnx)\.(?:py|ipynb)$|"
+    r"[/\\](?:transforms|tests?|loaders?|data_?loaders?|augment\w*)[/\\]|[/\\]datasets[/\\](?:[^/\\]+[/\\])?[^/\\]+$"
+)
+"""Files, by name, of code that prepares data or shows it, or exports a model, on the host."""
 
 _HOST_FUNCTION = re.compile(
     r"(?i)(?:^|_)(?:collate\w*|transforms?|augment\w*|preprocess\w*|convert\w*|plot\w*|draw\w*|show|visuali[sz]e\w*|imshow|save\w*|"
@@ -18,11 +27,24 @@ _HOST_FUNCTION = re.compile(
 )
 """Functions, by name, that work on the host."""
 
-_HOST_CLASS = re.compile(
+HOST_CLASS = re.compile(
     r"(?:Dataset|DataModule|Collat\w+|Transforms?|Augment\w*|Tokenizer\w*|Plotter|Visuali[sz]er|TestCase|Tests?|Reader|Writer)$"
 )
-_HOST_BASE = re.compile(rf"{_HOST_CLASS.pattern}|^(?:Batch|Random|Distributed|Weighted\w*)?Sampler$|Loader$")
+_HOST_BASE = re.compile(rf"{HOST_CLASS.pattern}|^(?:Batch|Random|Distributed|Weighted\w*)?Sampler$|Loader$")
 """Classes, by their name or that of a base, whose methods work on the host."""
+
+
+@remembered(cst.Module)
+def transforms_of(module: cst.Module) -> frozenset[str]:
+    """The classes of a file that it composes to a transform of its data: `Compose([Resize(256), Packed()])`."""
+    return frozenset(
+        part.func.value
+        for node in walk(module)
+        if isinstance(node, cst.Call) and (dotted(node.func) or "").rpartition(".")[2] == "Compose"
+        for argument in node.args
+        for part in walk(argument.value)
+        if isinstance(part, cst.Call) and isinstance(part.func, cst.Name)
+    )
 
 
 def works_on_host(function: Function) -> bool:
@@ -39,7 +61,7 @@ def works_on_host(function: Function) -> bool:
         return False
     if function.name == "__call__" and not owner.is_module and not _speaks_of_tensors(function):
         return True  # transforms, collate functions, metrics
-    if _HOST_CLASS.search(owner.name):
+    if HOST_CLASS.search(owner.name):
         return True
     bases = [base.path.rpartition(".")[2] for base in owner.bases if isinstance(base, Api)]
     bases += [base.model.name for base in owner.bases if isinstance(base, Class)]

@@ -22,8 +22,11 @@ class Imports(Protocol):
     def texts_around(self, analysis: Analysis) -> list[str]:
         """The texts of the scripts beside the checked file, and of the files of the project that it imports from."""
 
-    def callers(self, name: str, told: str) -> list[cst.Module]:
-        """The other files of the project that call something of this name, and name what is `told` (a module or a class), too."""
+    def callers(self, name: str, told: str) -> list[tuple[str, cst.Module]]:
+        """The other files of the project, by path, that call something of this name, and name what is `told` (a module or a class), too."""
+
+    def mentioning(self, word: str) -> list[tuple[str, str]] | None:
+        """The other files of the project, by absolute path, with their texts, that have a word; None where they are not known."""
 
     def imported(self, frame: Frame, base: str, name: str) -> Value:
         """What `from base import name` binds (`import base` when `name` is empty)."""
@@ -78,9 +81,13 @@ class NoImports:
         """None are known."""
         return []
 
-    def callers(self, name: str, told: str) -> list[cst.Module]:
+    def callers(self, name: str, told: str) -> list[tuple[str, cst.Module]]:
         """None are known."""
         return []
+
+    def mentioning(self, word: str) -> list[tuple[str, str]] | None:
+        """It is not known which they are."""
+        return None
 
     def imported(self, frame: Frame, base: str, name: str) -> Value:
         """The name's path."""

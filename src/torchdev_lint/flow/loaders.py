@@ -160,6 +160,9 @@ def _speaks_of_devices(frame: Frame, value: Value, depth: int = 4) -> bool:
 
 
 def _is_handed_in(held: Value) -> bool:
+    if isinstance(held, Entries):
+        # columns that something computed, wherever that was
+        return any(isinstance(entry, (Unknown, Object)) for _, entry in held.entries)
     if not isinstance(held, Object):
         return False
     key: object = held.key

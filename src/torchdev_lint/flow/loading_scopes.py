@@ -11,6 +11,8 @@ from torchdev_lint.flow import device_values, operands
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import Accelerator
 from torchdev_lint.flow.trees import parents, walk
+from torchdev_lint.flow.values import DeviceValue
+from torchdev_lint.torch_api.devices import DEVICE_NAME
 
 _TELLING = frozenset((cst.For, cst.While, cst.Assign, cst.Call, cst.Attribute, cst.Subscript, cst.Comparison))
 _TRAINING = re.compile(r"(?:train|fit)(?:_|$)")
@@ -44,6 +46,13 @@ def goes_to_accelerator(frame: Frame, scope: cst.CSTNode, call: cst.Call) -> boo
     )
 
 
+def has_one_device(frame: Frame) -> bool:
+    """Whether the file has one device, an accelerator whatever the machine: `device = torch.device("cuda")` at its top."""
+    held = {name: value for name, value in frame.module_frame.env.names.items() if DEVICE_NAME.search(name)}
+    devices = [device_values.as_device(value) for value in held.values() if isinstance(value, DeviceValue)]
+    return bool(devices) and all(isinstance(one, Accelerator) and one.index is None for one in devices)
+
+
 def _models(nodes: list[cst.CSTNode], around: set[int]) -> set[str]:
     """What the models are called that are filled from what the call that the nodes `around` hold loads, or that it loads."""
     loaded: set[str] = set()
@@ -72,11 +81,23 @@ def _moves(frame: Frame, node: cst.CSTNode, names: set[str]) -> bool:
     """Whether something of these names is put on an accelerator: `model.cuda()`, `model = DataParallel(model).cuda()`."""
     match node:
         case cst.Assign(targets=[cst.AssignTarget(target=target)], value=cst.Call() as value):
-            return operands.dotted(target) in names and _is_move(frame, value)
+            return operands.dotted(target) in names and any(
+                isinstance(part, cst.Call) and _is_move(frame, part) for part in walk(value)
+            )
         case cst.Call(func=cst.Attribute(value=receiver)):
-            return operands.dotted(receiver) in names and _is_move(frame, node)
+            held = _held(receiver)
+            return any(held == name or held.startswith(f"{name}.") for name in names) and _is_move(
+                frame, node
+            )
         case _:
             return False
+
+
+def _held(receiver: cst.BaseExpression) -> str:
+    """The name of what a chain of calls is made on: `model` of `model.eval()`."""
+    while isinstance(receiver, cst.Call) and isinstance(receiver.func, cst.Attribute):
+        receiver = receiver.func.value
+    return operands.dotted(receiver) or ""
 
 
 def _is_move(frame: Frame, call: cst.Call) -> bool:

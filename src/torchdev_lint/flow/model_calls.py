@@ -38,6 +38,8 @@ def check_model_call(frame: Frame, site: CallSite, callee: Callee) -> None:
 
     if ("replaced", "forward") in frame.analysis.notes or ("replaced", "__call__") in frame.analysis.notes:
         return  # the program has put a method of its own into a class of PyTorch's, which may bring the inputs
+    if len(site.arguments) > 1 and _is_sequential(frame, callee):
+        return  # which takes one input: it is not what is called here
     inputs = [
         operand
         for argument in site.arguments
@@ -88,6 +90,15 @@ def _is_only_a_hint(frame: Frame, site: CallSite, argument: Argument, callee: Ca
         return False
     said = [None if one is None else one.value for one in map(site.keyword, ("is_causal", "need_weights"))]
     return said == [Literal(True), Literal(False)] and site.get(3, "key_padding_mask") is None
+
+
+def _is_sequential(frame: Frame, callee: Callee) -> bool:
+    thing = callee.thing
+    return (
+        isinstance(thing, Object)
+        and frame.state(thing).api == "torch.nn.Sequential"
+        and frame.state(thing).model is None
+    )
 
 
 def _note_wanted(frame: Frame, given: Device) -> None:
@@ -293,6 +304,12 @@ def _is_record(frame: Frame, argument: Argument, callee: Callee) -> bool:
     return any(not isinstance(item, (Tensor, Either)) for item in argument.value.values())
 
 
+_KEEPS_APART = re.compile(
+    r"(?i)(?:^|_)(?:release|free|clear|delete|del|unload|offload|save|store|dump|log|print)"
+)
+"""Functions, by name, that compute nothing with a model and what they are given beside it."""
+
+
 def check_handed_together(frame: Frame, site: CallSite, callee: str) -> None:
     """A function that cannot be read gets a moved module and a tensor that is certainly elsewhere.
 
@@ -300,7 +317,7 @@ def check_handed_together(frame: Frame, site: CallSite, callee: str) -> None:
     """
     from torchdev_lint.flow.tensor_values import is_scalar
 
-    if in_a_test(frame):
+    if in_a_test(frame) or _KEEPS_APART.search(callee.rpartition(".")[2]):
         return
 
     models = [argument.value for argument in site.arguments if _is_moved_module(frame, argument.value)]

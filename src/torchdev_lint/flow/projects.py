@@ -151,7 +151,7 @@ class Project:
         )
 
     def texts_around(self, analysis: Analysis) -> list[str]:
-        """The texts of the scripts beside the file, and of the files that it imports from at its top."""
+        """The texts of the scripts beside the file, of what saves anything there, and of the files that it imports from at its top."""
         beside = os.path.dirname(self.path)
         paths = [os.path.join(beside, name) for name in _SCRIPTS]
         for line in analysis.module.body:
@@ -162,10 +162,14 @@ class Project:
                     if found is not None and found[0].file is not None:
                         paths.append(found[0].file)
         texts = [self.sources.text(path) for path in dict.fromkeys(paths) if path != self.path]
-        return [text for text in texts if text is not None]
+        saving = [text for path, text in self.mentioning("torch.save(") or () if self._is_beside(path)]
+        return [*(text for text in texts if text is not None), *saving]
 
-    def callers(self, name: str, told: str) -> list[cst.Module]:
-        """The other files of the project that call something of this name, and name what is `told`.
+    def _is_beside(self, path: str) -> bool:
+        return os.path.dirname(path) == os.path.dirname(self.path)
+
+    def callers(self, name: str, told: str) -> list[tuple[str, cst.Module]]:
+        """The other files of the project, by path, that call something of this name, and name what is `told`.
 
         Tests do not count: they run on the CPU.
         """
@@ -180,8 +184,23 @@ class Project:
             and not _TEST.search(path[len(root) :])
             and re.search(rf"\b{told}\b", self.sources.text(path) or "")
         ]
-        trees = [self.sources.tree(path) for path in found[:MAX_CALLERS]]
-        return [tree for tree in trees if tree is not None]
+        trees = [(path, self.sources.tree(path)) for path in found[:MAX_CALLERS]]
+        return [(path, tree) for path, tree in trees if tree is not None]
+
+    def mentioning(self, word: str) -> list[tuple[str, str]] | None:
+        """The other files of the project, with their texts, that have a word; None without a root, or where there are too many to look.
+
+        Tests do not count.
+        """
+        above = up_to_root(os.path.dirname(self.path), self.sources.exists)
+        if above is None or self.path not in self.sources.mentioning(above[-1], "torch"):
+            return None
+        found = [
+            path
+            for path in self.sources.mentioning(above[-1], word)
+            if path != self.path and not _TEST.search(path[len(above[-1]) :])
+        ]
+        return [(path, self.sources.text(path) or "") for path in found]
 
     # -- what import statements bind
 

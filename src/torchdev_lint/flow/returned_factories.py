@@ -71,7 +71,7 @@ def check(frame: Frame, function: Function) -> None:
     if not _works_on_host(node):
         for origin in [made for value, _ in frame.returns for made in _made(frame, value)]:
             beside = _beside(frame, node, origin, given)
-            if beside is not None:
+            if beside is not None and not _is_filled_one_by_one(node, origin):
                 found[origin] = beside
     if not found or frame.analysis.learn(_moved_by_caller, frame, function.name):
         return
@@ -126,6 +126,28 @@ def _beside(
         if any(_is_size(part, name, sizes) for argument in origin.node.args for part in walk(argument.value)):
             return name, device
     return None
+
+
+def _is_filled_one_by_one(node: cst.FunctionDef, origin: Origin) -> bool:
+    """Whether a loop computes the numbers of the result one at a time: who does that works on the CPU, whatever it is given."""
+    names = {
+        target.target.value
+        for part in walk(node.body)
+        if isinstance(part, cst.Assign) and any(inner is origin.node for inner in walk(part.value))
+        for target in part.targets
+        if isinstance(target.target, cst.Name)
+    }
+    return any(
+        isinstance(target.target, cst.Subscript)
+        and dotted(target.target.value) in names
+        and all(isinstance(one.slice, cst.Index) for one in target.target.slice)
+        and not isinstance(part.value, cst.BaseNumber)
+        for loop in walk(node.body)
+        if isinstance(loop, cst.For)
+        for part in walk(loop.body)
+        if isinstance(part, cst.Assign)
+        for target in part.targets
+    )
 
 
 def _goes_on(frame: Frame, name: str) -> bool:

@@ -34,7 +34,7 @@ from torchdev_lint.flow.values import (
     Tensor,
     Value,
 )
-from torchdev_lint.torch_api.checkpoints import CHECKPOINT_NAME, LOADERS, ON_HOST, SAVED
+from torchdev_lint.torch_api.checkpoints import BROUGHT_TOGETHER, CHECKPOINT_NAME, LOADERS, ON_HOST, SAVED
 
 SAVING = re.compile(r"\btorch\.save\(")
 SAVERS = ("torch.save", "torch.serialization.save")
@@ -123,11 +123,15 @@ def saved_from_host(analysis: Analysis) -> bool:
     """Whether what the program saves was brought to the CPU for that: in the file, else in the scripts beside it and in what it imports."""
     known = analysis.notes.get("saved from host")
     if known is None and analysis.says(SAVING):
-        known = analysis.notes["saved from host"] = _brings_what_it_saves(analysis)
+        known = analysis.notes["saved from host"] = analysis.says(BROUGHT_TOGETHER) or _brings_what_it_saves(
+            analysis
+        )
     if known is None:
-        saved = [given for text in analysis.imports.texts_around(analysis) for given in SAVED.findall(text)]
-        known = any(map(ON_HOST.search, saved)) and not any(
-            CHECKPOINT_NAME.search(given) for given in saved if ON_HOST.search(given) is None
+        around = [text for text in analysis.imports.texts_around(analysis) if SAVING.search(text)]
+        saved = [given for text in around for given in SAVED.findall(text)]
+        known = (bool(around) and all(map(BROUGHT_TOGETHER.search, around))) or (
+            any(map(ON_HOST.search, saved))
+            and not any(CHECKPOINT_NAME.search(given) for given in saved if ON_HOST.search(given) is None)
         )
         analysis.notes["saved from host"] = known
     return bool(known)

@@ -187,6 +187,7 @@ def visit_If(frame: Frame, node: cst.If) -> None:
     if test != TRUE:
         otherwise = start.copy()
         otherwise.assume(negate(test))
+        _narrow(otherwise, test)
         if node.orelse is None:
             flows.append(otherwise)
         else:
@@ -195,6 +196,19 @@ def visit_If(frame: Frame, node: cst.If) -> None:
     frame.resume(*flows)
     if frame.alive:
         _redeem_literals(frame, start, flows)
+
+
+def _narrow(env: Environment, refuted: Formula) -> None:
+    """Where `isinstance(x, torch.Tensor)` does not hold, `x` is an array or a number, and no device is asked of it."""
+    match refuted:
+        case Atom(kind="opaque", key=("isinstance", key, ("torch.Tensor",)), node=node):
+            asked = node.args[0].value if isinstance(node, cst.Call) else None
+            for name, value in list(env.names.items()):
+                same = isinstance(value, Object) and value.key == key
+                if same or (isinstance(asked, cst.Name) and asked.value == name):
+                    env.names[name] = UNKNOWN
+        case _:
+            pass
 
 
 def _redeem_literals(frame: Frame, start: Environment, flows: list[Environment | None]) -> None:

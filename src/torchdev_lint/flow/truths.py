@@ -301,6 +301,8 @@ def identity(frame: Frame, node: cst.CSTNode, left: Value, right: Value) -> Form
                 # whoever calls the function may leave it out: that has nothing to do with where the others are
                 return Atom("absent", key, f"{text} is None")
             return Atom("opaque", ("none", key), f"{text} is None")
+        case Either() if any(isinstance(one, Api) and one.path == "torch" for one in alternatives(left)):
+            return FALSE  # `except ImportError: torch = None`: without it there is nothing to go wrong
         case Either(guard, then, otherwise):
             return disjunction(
                 conjunction(guard, identity(frame, node, then, right)),
@@ -314,6 +316,8 @@ def identity(frame: Frame, node: cst.CSTNode, left: Value, right: Value) -> Form
             | Entries()
             | Function()
             | Class()
+            | Api()
+            | Import()
             | Object()
             | DeviceValue()
             | Dtype()
@@ -352,7 +356,7 @@ def is_instance(frame: Frame, node: cst.CSTNode, value: Value, classes: Value) -
         settled = _is_module_of(frame, value, asked)
         if settled is not None:
             return Constant(settled)
-    paths = [item.path for item in asked if isinstance(item, Api)]
+    paths = [one.path for item in asked for one in alternatives(item) if isinstance(one, Api)]
     if not paths:
         return opaque(frame, node)
     if paths == ["numpy.ndarray"] and (together := _arrays_together(frame, node, value)) is not None:

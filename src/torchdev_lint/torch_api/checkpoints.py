@@ -84,6 +84,28 @@ SCHEDULER = re.compile(r"(?i)(?:^|[._])(?:lr_)?sched(?:uler)?s?$")
 SAVES = re.compile(r"(?i)(?:^|_)(?:save|train|fit|write|export|dump|store)")
 """Functions that may write the file whose name they are given."""
 
+SAVING_WORDS = (
+    "torch.save(",
+    ".save(",
+    "save_checkpoint",
+    "save_model",
+    "save_pretrained",
+    "save_state",
+    "save_file(",
+    "Trainer(",
+    ".fit(",
+)
+"""What stands in programs that save weights, or have a library save them."""
+
+FILE_ADDRESS = re.compile(r"https?://[^\s'\"]+\.(?:pth?|pyth|bin|ckpt|tar|zip|model|th)(?![a-z0-9])")
+"""The address of a file of weights anywhere in a text."""
+
+BROUGHT_TOGETHER = re.compile(r"\{[^{}]*\.cpu\(\)[^{}]*\sfor\s[^{}]*\}")
+"""A dict whose values are all brought to the CPU: `{name: value.cpu() for name, value in state.items()}`."""
+
+NO_WEIGHTS = re.compile(r"(?i)sched|sampler|(?:^|_)rng|random_state")
+"""Names of what has a state without tensors of a model: what it saves loads anywhere."""
+
 SAVED = re.compile(r"\btorch\.save\(\s*((?:[^(),]|\([^()]*\))+)")
 """Finds what a program saves, in its text."""
 

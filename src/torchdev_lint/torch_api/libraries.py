@@ -63,7 +63,7 @@ ASKS_ACCELERATOR = frozenset(
 
 ACCELERATOR_ONLY = re.compile(
     r"(?:triton|flash_attn|cutlass|cupy\w*|cuda|pycuda|numba\.cuda|tensorrt|tensorrt_llm|torch_tensorrt|torch2trt|exllama(?:v\d)?|mamba_ssm|apex\.(?:contrib|optimizers)|"
-    r"causal_conv1d|\w+_cuda)(?:\.|\Z)"
+    r"causal_conv1d|transformer_engine\w*|\w+_cuda)(?:\.|\Z)"
 )
 """Libraries of compiled kernels, by the dotted name of a module: a program that imports one runs on an accelerator or not at all."""
 
