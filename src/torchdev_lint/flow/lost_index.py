@@ -364,7 +364,6 @@ def check_typename(frame: Frame, receiver: Value, site: CallSite) -> None:
             if (
                 not isinstance(like, Tensor)
                 or like.device == receiver.device
-                or _are_given_together(like.device, receiver.device)
                 or _is_moved_again(frame, site.node)
             ):
                 return
@@ -375,17 +374,6 @@ def check_typename(frame: Frame, receiver: Value, site: CallSite) -> None:
             _publish(frame, given, "typename", frame.analysis.text(given), f"{text}.device", edits)
         case _:
             pass
-
-
-def _are_given_together(one: Device, other: Device) -> bool:
-    """Whether both are tensors that the function is given, as far as it is seen: they are on one device as a rule."""
-    match one, other:
-        case Symbol(key=("device", ("parameter", first, _))), Symbol(
-            key=("device", ("parameter", second, _))
-        ):
-            return bool(first == second)
-        case _:
-            return False
 
 
 def _is_moved_again(frame: Frame, node: cst.BaseExpression) -> bool:

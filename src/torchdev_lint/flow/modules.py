@@ -64,6 +64,8 @@ def construct(frame: Frame, path: str, site: CallSite) -> Value:
             state = replace(state, attributes={"module": wrapped.value}, registered=frozenset({"module"}))
         return frame.fresh(site.node, state, text)
     argument = transfers.device_keyword(frame, site)
+    if argument is None and path in api.DEVICE_POSITIONS and not site.has_star():
+        argument = site.get(api.DEVICE_POSITIONS[path], "device")
     device: Device = frame.default_device()
     if argument is not None and argument.value != NONE:
         device = device_values.as_device(argument.value)

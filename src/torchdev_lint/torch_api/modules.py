@@ -144,3 +144,20 @@ IN_PLACE_MOVES = frozenset("to cuda cpu to_empty".split()) | ACCELERATOR_METHODS
 
 LOADERS = frozenset({"torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"})
 """Iterating gives batches collated on the CPU, whatever `pin_memory` (torch/utils/data/_utils/collate.py)."""
+
+DEVICE_POSITIONS = {
+    f"torch.nn.{name}": position
+    for position, names in {
+        2: "LazyLinear PReLU",
+        3: "GRUCell LSTMCell Linear RMSNorm",
+        4: "Bilinear GroupNorm LayerNorm RNNCell LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d",
+        5: "AdaptiveLogSoftmaxWithLoss BatchNorm1d BatchNorm2d BatchNorm3d InstanceNorm1d InstanceNorm2d InstanceNorm3d",
+        6: "SyncBatchNorm",
+        8: "LazyConv1d LazyConv2d LazyConv3d",
+        9: "Conv1d Conv2d Conv3d Embedding MultiheadAttention TransformerDecoderLayer TransformerEncoderLayer",
+        10: "ConvTranspose1d ConvTranspose2d ConvTranspose3d EmbeddingBag",
+        13: "Transformer",
+    }.items()
+    for name in names.split()
+}
+"""Where layers take `device` among their positional arguments (their signatures, PyTorch 2)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import textwrap
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from torchdev_lint.config import Config
 from torchdev_lint.engine.findings import findings
 from torchdev_lint.engine.sources import DiskSources
+from torchdev_lint.torch_api.modules import DEVICE_POSITIONS
 
 HEAD = """\
 import os
@@ -324,18 +326,6 @@ PAIRS: dict[str, tuple[str, str]] = {
                 self.where = device
         """,
     ),
-    "the type of what is given beside it": (
-        """
-        def masked(attention: torch.Tensor, places: torch.Tensor):
-            numbers = attention.new_zeros(3)
-            return torch.ge(numbers, places.type(numbers.type()))
-        """,
-        """
-        def masked(attention: torch.Tensor, places):
-            numbers = attention.new_zeros(3)
-            return torch.ge(numbers, torch.tensor(places).type(numbers.type()))
-        """,
-    ),
     "a class that is composed to a transform": (
         """
         from torchvision.transforms import Compose, Lambda
@@ -451,6 +441,22 @@ PAIRS: dict[str, tuple[str, str]] = {
             return x.to("cuda:0") * 2
         """,
     ),
+    "the device of a layer by its position": (
+        """
+        class Linear8(nn.Linear):
+            def __init__(self, width, height, bias=True, where=None):
+                super().__init__(width, height, bias, where)
+        net = nn.Sequential(*[nn.Sequential(Linear8(3, 3, where=device), nn.ReLU()) for _ in range(3)])
+        net(torch.ones(3, 3, device=device))
+        """,
+        """
+        class Linear8(nn.Linear):
+            def __init__(self, width, height, bias=True, where=None):
+                super().__init__(width, height, bias)
+        net = nn.Sequential(*[nn.Sequential(Linear8(3, 3, where=device), nn.ReLU()) for _ in range(3)])
+        net(torch.ones(3, 3, device=device))
+        """,
+    ),
     "an address of any kind of file": (
         """
         def zoo():
@@ -495,6 +501,16 @@ def test_right(right: str, _wrong: str) -> None:
 @pytest.mark.parametrize(("_right", "wrong"), PAIRS.values(), ids=PAIRS)
 def test_wrong(_right: str, wrong: str) -> None:
     assert _codes(HEAD + DEVICE + textwrap.dedent(wrong)) != []
+
+
+def test_where_layers_take_a_device() -> None:
+    """The positions are those of their signatures."""
+    layers = pytest.importorskip("torch.nn")
+    told = {
+        path: list(inspect.signature(getattr(layers, path.rpartition(".")[2])).parameters).index("device")
+        for path in DEVICE_POSITIONS
+    }
+    assert told == DEVICE_POSITIONS
 
 
 LOADING = """
@@ -601,3 +617,22 @@ def test_who_calls_from_the_host(tmp_path: Path, name: str, caller: str, found: 
     """Data sets hand over what they have read, through a method that hands it on."""
     files = {"task.py": TASK, name: "from task import Task\nfrom torch.utils.data import Dataset\n" + caller}
     assert _in_project(tmp_path, files, "task.py") == found
+
+
+HELPER = """\
+import os
+import torch
+FAST = os.environ.get("FAST", "no") == "yes"
+def doubled(x):
+    if FAST:
+        net = torch.nn.Linear(3, 3).cuda()
+        return net(x)
+    return x * 2
+"""
+
+
+@pytest.mark.parametrize(("name", "found"), [("test_doubled", []), ("doubled_once", ["TDV001"])])
+def test_a_test_that_leaves_a_switch_alone(tmp_path: Path, name: str, found: list[str]) -> None:
+    """How a switch of another file stands is not known; the test passes as it stands."""
+    using = f"import torch\nfrom helper import doubled\ndef {name}():\n    assert doubled(torch.ones(3)).sum() == 6\n"
+    assert _in_project(tmp_path, {"use.py": using, "helper.py": HELPER}, "use.py") == found
