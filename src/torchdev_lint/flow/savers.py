@@ -39,7 +39,10 @@ def _saves(text: str) -> bool:
 
 
 def _is_offered_beside(analysis: Analysis) -> bool:
-    texts = [text for path, text in analysis.imports.mentioning("http") or () if _is_beside(analysis, path)]
+    around = analysis.imports.mentioning("http")
+    if around is None:
+        return False
+    texts = [text for path, text in around if _is_beside(analysis, path)]
     if not any(map(FILE_ADDRESS.search, (analysis.written, *texts))):
         return False
     return not any(
