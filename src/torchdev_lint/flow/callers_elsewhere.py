@@ -151,7 +151,7 @@ _calls_of_another = remembered(cst.Module)(_all_calls)
 def calls_of(
     frame: Frame, name: str, owner: str, *, elsewhere: bool = True
 ) -> Iterator[tuple[cst.Call, cst.FunctionDef | None]]:
-    """The calls of what has this name, with the outermost functions that they stand in: here, and in files that name where it comes from."""
+    """The calls of what has this name, with the outermost functions they stand in: here, and in files that name where it comes from."""
     for call, function, _ in _calls(frame, name, owner, elsewhere=elsewhere):
         yield call, function
 
