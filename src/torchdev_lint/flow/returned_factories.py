@@ -142,12 +142,17 @@ def _is_filled_one_by_one(node: cst.FunctionDef, origin: Origin) -> bool:
         and dotted(target.target.value) in names
         and all(isinstance(one.slice, cst.Index) for one in target.target.slice)
         and not isinstance(part.value, cst.BaseNumber)
+        and (len(target.target.slice) > 1 or _is_number(part.value))
         for loop in walk(node.body)
         if isinstance(loop, cst.For)
         for part in walk(loop.body)
         if isinstance(part, cst.Assign)
         for target in part.targets
     )
+
+
+def _is_number(node: cst.BaseExpression) -> bool:
+    return isinstance(node, cst.Call) and dotted(node.func) in ("int", "float", "len", "round")
 
 
 def _goes_on(frame: Frame, name: str) -> bool:
