@@ -8,6 +8,7 @@ from torchdev_lint.flow import (
     truths,
 )
 from torchdev_lint.flow.callsites import CallSite
+from torchdev_lint.flow.conditions import atoms
 from torchdev_lint.flow.cures import note_moved
 from torchdev_lint.flow.discarded_transfers import discarded
 from torchdev_lint.flow.frame import Frame
@@ -94,8 +95,10 @@ def call_method(frame: Frame, tensor: Tensor, name: str, site: CallSite) -> Valu
         return DeviceValue(tensor.device, is_object=False, is_index=True)
     if name == "numpy":
         on_host = truths.device_is(frame, tensor.device, "cpu")
-        if on_host is not None:
-            frame.env.assume(on_host)  # from here on: what cannot be read there has raised
+        if on_host is not None and not any(atom.kind in ("available", "count") for atom in atoms(on_host)):
+            # From here on: what cannot be read there has raised. What the machine has is no such thing: the mistake is reported,
+            # and what else is wrong there is to be seen without curing it first.
+            frame.env.assume(on_host)
         frame.analysis.read_on_host |= {
             leaf.key for leaf in leaves(tensor.device) if isinstance(leaf, Symbol)
         }

@@ -128,3 +128,11 @@ def test_the_fix(code: str, edits: list[str] | None, applicability: Applicabilit
 def test_what_came_through_an_argument_is_mended_by_the_caller_unless_only_tensors_will_do() -> None:
     assert lines("def f(x):\n  return np.round(x)\nf(np.ones(3))\nf(t)") == [4]
     assert lines("def f(x):\n  return x.numpy()\nf(t)") == [2]
+
+
+def test_a_read_that_fails_hides_nothing_else() -> None:
+    """What is wrong after it, or in a function that nobody calls, is to be seen before the read is mended."""
+    code = "def other():\n    return torch.ones(3, device=d) + torch.ones(3)\nt.numpy()\nt + torch.ones(4)\n"
+    found = check_source(HEADER + code, "program.py", Config())
+    rows = sorted((one.range.start.row - HEADER.count("\n"), one.code) for one in found)
+    assert rows == [(2, "TDV005"), (3, "TDV010"), (4, "TDV005")]
