@@ -272,7 +272,7 @@ def _begins_next_turn(root: cst.CSTNode, call: cst.CSTNode, name: str) -> bool:
     ):
         return False
     for node in walk(inner.body):
-        if node is call:
+        if node is call or (isinstance(node, cst.Expr) and any(part is call for part in walk(node))):
             return False
         if isinstance(node, (cst.Assign, cst.AnnAssign)):
             if node.value is not None and any(dotted(part) == name for part in walk(node.value)):
