@@ -50,14 +50,16 @@ FLOW: Mapping[str, str] = {
         "calls callsites functions decorators choices dispatch folds workers exit_stacks builtin_functions library_functions"
     ),
     "Classes and objects of the program": (
-        "classes objects own_state conventions confinement records special_methods torch_bases stored_devices"
+        "classes objects made_by_new computed_attributes dict_classes own_state conventions confinement records "
+        "special_methods torch_bases stored_devices"
     ),
     "What PyTorch's functions and methods do": (
         "torch_functions torch_factories torch_devices tensors tensor_values transfers device_values operator_calls operations "
         "operands indexing function_transforms distributions generators gradients current_device"
     ),
     "Modules, optimizers and data": (
-        "modules module_containers model_calls hooks copies placements registration optimizers loaders checkpoints loading_scopes "
+        "modules module_containers model_calls hooks copies placements registration optimizers loaders checkpoints "
+        "loading_scopes loading_callers savers "
         "saved_files loaded_models"
     ),
     "What stub files and command lines say": "library_facts library_calls command_lines",
@@ -66,7 +68,8 @@ FLOW: Mapping[str, str] = {
     ),
     "Finding mistakes that are no conflict of two operands": (
         "literals device_objects device_indices discarded_transfers host_reads host_arguments lost_index forwarding "
-        "ambient_devices moved_outputs disagreeing_returns returned_factories built_for_arguments brought_back"
+        "ambient_devices moved_outputs disagreeing_returns returned_factories built_for_arguments brought_back "
+        "brought_beside left_behind odd_one_out"
     ),
     "Telling: is it certain, where is it reported, what cures it": "conflicts attribution publication cures",
     "Reading again after an edit, for the language server": (
