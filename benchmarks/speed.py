@@ -200,6 +200,7 @@ def main() -> int:
                             "wall": one.wall,
                             "cpu": one.cpu,
                             "peak": one.peak,
+                            "lines": lines,
                         }
                         raw.write(json.dumps({**told, "load": load, "status": one.status}) + "\n")
     if given.write:

@@ -168,3 +168,9 @@ def test_a_picture_fetches_nothing() -> None:
         assert "http" not in text
         assert "<script" not in text
         assert 'xml:space="preserve"' in text, "or viewers take the indentation away"
+
+
+def test_the_chart_of_times_is_drawn_from_the_results() -> None:
+    command = [sys.executable, ROOT / "benchmarks" / "chart.py", "--check"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (0, "")

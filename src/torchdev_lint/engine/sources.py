@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 400_000
 """Files longer than this are data, or generated: they are not read for what imports them."""
-MAX_KEPT = 2_500_000
+MAX_KEPT = 2_200_000
 """Bytes of source text whose trees are kept. Those that were only asked for once go first, then those used least recently."""
 TEXT_ALONE = 30
 """Times as much memory as a text is taken by its tree, about: that is what a text counts less that is kept without."""

@@ -145,15 +145,21 @@ def disjunction(*operands: Formula) -> Formula:
 
 def atoms(formula: Formula) -> frozenset[Atom]:
     """The atoms that the formula mentions."""
-    match formula:
-        case Constant():
-            return frozenset()
-        case Atom():
-            return frozenset((formula,))
-        case Not(operand):
-            return atoms(operand)
-        case _:
-            return frozenset().union(*map(atoms, formula.operands))
+    if isinstance(formula, Atom):
+        return frozenset((formula,))
+    found: set[Atom] = set()
+    seen: set[int] = set()  # parts are shared
+    stack = [formula]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, Atom):
+            found.add(part)
+        elif isinstance(part, Not):
+            stack.append(part.operand)
+        elif not isinstance(part, Constant) and id(part) not in seen:
+            seen.add(id(part))
+            stack += part.operands
+    return frozenset(found)
 
 
 @dataclass(slots=True)
@@ -224,19 +230,26 @@ def truth(formula: Formula, assignment: Mapping[Atom, bool]) -> bool | None:
     """The formula's truth under a (possibly partial) assignment; None when the assignment does not settle it."""
     if isinstance(formula, Atom):
         return assignment.get(formula)
+    return _truth(formula, assignment, {})
+
+
+def _truth(formula: Formula, assignment: Mapping[Atom, bool], told: dict[int, bool | None]) -> bool | None:
+    """The same, where `told` knows what has been asked: formulas share their parts, level upon level, so that as a tree one may be huge."""
+    if isinstance(formula, Atom):
+        return assignment.get(formula)
     if isinstance(formula, Not):
         operand = formula.operand
-        inner = assignment.get(operand) if isinstance(operand, Atom) else truth(operand, assignment)
+        inner = assignment.get(operand) if isinstance(operand, Atom) else _truth(operand, assignment, told)
         return None if inner is None else not inner
-    match formula:
-        case Constant(value):
-            return value
-        case And(operands):
-            found = [truth(operand, assignment) for operand in operands]
-            return False if False in found else None if None in found else True
-        case _:
-            found = [truth(operand, assignment) for operand in formula.operands]
-            return True if True in found else None if None in found else False
+    if isinstance(formula, Constant):
+        return formula.value
+    key = id(formula)
+    if key in told:
+        return told[key]
+    found = [_truth(operand, assignment, told) for operand in formula.operands]
+    settling = isinstance(formula, Or)  # what one operand settles
+    told[key] = settling if settling in found else None if None in found else not settling
+    return told[key]
 
 
 def facts(formula: Formula) -> tuple[Formula, ...]:

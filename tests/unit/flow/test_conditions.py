@@ -137,3 +137,25 @@ def test_a_partial_truth_is_never_taken_back(formula: Formula, partial: dict[Ato
     if early is not None:
         for assignment in ASSIGNMENTS:
             assert truth(formula, assignment | partial) is early
+
+
+class Counted(dict[Atom, bool]):
+    """An assignment that is not asked for ever."""
+
+    asked = 0
+
+    def get(self, key: Atom, default: object = None) -> bool | None:  # type: ignore[override]
+        self.asked += 1
+        assert self.asked < 10_000
+        return super().get(key)
+
+
+@pytest.mark.parametrize(("value", "expected"), [({}, None), ({A: True}, True), ({A: False}, None)])
+def test_parts_that_are_shared_are_looked_at_once(value: dict[Atom, bool], expected: bool | None) -> None:
+    """As `a or b` again and again, of what was chosen before: as a tree, it has 2 to the 60th leaves."""
+    formula: Formula = A
+    for number in range(60):
+        other = Atom(("other", number), "other")
+        formula = Or((formula, Not(And((Not(formula), other)))))
+    assert truth(formula, Counted(value)) is expected
+    assert len(atoms(formula)) == 61
