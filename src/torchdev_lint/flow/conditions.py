@@ -149,7 +149,7 @@ def atoms(formula: Formula) -> frozenset[Atom]:
         return frozenset((formula,))
     found: set[Atom] = set()
     seen: set[int] = set()  # parts are shared
-    stack = [formula]
+    stack: list[Formula] = [formula]
     while stack:
         part = stack.pop()
         if isinstance(part, Atom):
