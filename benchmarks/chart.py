@@ -39,7 +39,8 @@ APART = 17
 Point = tuple[float, float]
 
 HEAD = f"""\
-<svg viewBox="0 0 {WIDTH} {HEIGHT}" xmlns="http://www.w3.org/2000/svg" role="img" font-family="sans-serif" font-size="13" xml:space="preserve">
+<svg viewBox="0 0 {WIDTH} {HEIGHT}" xmlns="http://www.w3.org/2000/svg" role="img"
+ font-family="sans-serif" font-size="13" xml:space="preserve">
 <title>CPU time of a first run by the lines of a tree, for torchdev-lint and others</title>
 <style>
 text {{ fill: #777 }}
