@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import mutator
+import real
 import report
 from mutator import Mutant
 
@@ -298,9 +299,14 @@ def beside(path: Path, backend: str) -> Path:
     return path if backend == "simulated" else path.with_name(f"{path.stem}-{backend}{path.suffix}")
 
 
+def document(results: dict[str, Any]) -> str:
+    """The document: the study's programs, and mutants of real code."""
+    return f"{report.render(results)}\n{real.section(real.load(real.RESULTS))}"
+
+
 def write_report(path: Path, results: dict[str, Any]) -> None:
     """Write the document."""
-    path.write_text(report.render(results), encoding="utf-8")
+    path.write_text(document(results), encoding="utf-8")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -112,3 +112,26 @@ def test_only_real_mistakes_count() -> None:
     assert "| `tensor-to-dropped` | 1 of 3 (33.3%) | 2 of 3 (66.7%) | - | - |" in text
     assert "| harmless | 0 | 1 |" in text
     assert "| too far away | 1 | 0 |" in text
+
+
+def test_every_mutant_of_the_results_is_judged() -> None:
+    records = real.load(real.RESULTS)
+    assert {one["half"] for one in records} == {"read", "held out"}
+    for one in records:
+        assert one["verdict"] in real.VERDICTS, one
+        assert bool(one["reason"]) == (one["verdict"] == "real" and not one["now"]), one
+        assert set(one) == {
+            *(
+                "repository",
+                "commit",
+                "path",
+                "row",
+                "column",
+                "operator",
+                "found",
+                "half",
+                "now",
+                "verdict",
+                "reason",
+            )
+        }

@@ -222,7 +222,7 @@ def test_nothing_to_divide_by() -> None:
 
 
 def test_the_report_is_that_of_the_results() -> None:
-    wanted = report.render(RESULTS)
+    wanted = study.document(RESULTS)
     assert study.REPORT.read_text(encoding="utf-8") == wanted, "run benchmarks/mutation/run.py --render"
 
 

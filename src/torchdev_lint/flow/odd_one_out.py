@@ -11,7 +11,6 @@ import re
 
 import libcst as cst
 
-from torchdev_lint.flow.attribution import stays_on_host
 from torchdev_lint.flow.disagreeing_returns import made_by
 from torchdev_lint.flow.events import Made, ReturnedFactory
 from torchdev_lint.flow.frame import Frame
@@ -27,11 +26,7 @@ _LENGTHS = re.compile(r"(?i)(?:^|_)(?:seq_?)?len(?:s|gths?)?(?:$|_)")
 
 def check(frame: Frame, function: Function) -> None:
     """A function was read alone to its end: publish what it returns from the CPU beside what it placed."""
-    if (
-        not isinstance(function.node, cst.FunctionDef)
-        or frame.source.foreign
-        or stays_on_host(frame.analysis)
-    ):
+    if not isinstance(function.node, cst.FunctionDef) or frame.source.foreign:
         return
     for value, _ in frame.returns:
         if isinstance(value, Items) and len(value.items) > 1:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import textwrap
+from pathlib import Path
 
 import pytest
 
 from torchdev_lint.config import Config
 from torchdev_lint.engine.findings import findings
+from torchdev_lint.engine.sources import DiskSources
 from torchdev_lint.rules.codes import OFF_BY_DEFAULT
 
 HEAD = "import torch\nimport torch.nn.functional as F\nfrom torch import nn\n"
@@ -343,3 +345,11 @@ def test_what_is_returned_alone_goes_where_the_others_go() -> None:
     assert "returns it with others that it moves to `device`" in found.message
     assert found.fix is not None
     assert found.fix.edits[0].content == ", device=device"
+
+
+def test_a_file_of_data_may_place_it(tmp_path: Path) -> None:
+    _, _, wrong = PAIRS["a range returned with others that are told where"]
+    config = Config(root=str(tmp_path), off_by_default=OFF_BY_DEFAULT)
+    path = str(tmp_path / "data_loading.py")
+    found = findings(HEAD + textwrap.dedent(wrong), path, config, sources=DiskSources())
+    assert [one.code for one in found] == ["TDV005"]
