@@ -52,6 +52,8 @@ def check_model_call(frame: Frame, site: CallSite, callee: Callee) -> None:
     if not all(isinstance(leaf, (Anywhere, UnknownDevice)) for leaf in leaves(callee.device)):
         for operand in inputs:
             found = conflict(callee.device, operand.device, frame.env.path)
+            if found is not None and found.level == Level.POSSIBLE and _may_be_brought(callee, found):
+                continue
             if found is not None and found.level != Level.NO:
                 _input_elsewhere(frame, site, callee, operand, found)
             else:
@@ -68,6 +70,8 @@ def check_model_call(frame: Frame, site: CallSite, callee: Callee) -> None:
             if not isinstance(found.right, Cpu) and not (two_accelerators and position < index):
                 continue
             if not sure and not _is_sure_input(frame, operand, other, found):
+                continue
+            if not sure and _may_be_brought(callee, found):
                 continue
             report = report_at(frame, operand, found)
             if report is not None and not publish_unregistered(frame, site.node, found, other):
@@ -99,6 +103,19 @@ def _is_sequential(frame: Frame, callee: Callee) -> bool:
         and frame.state(thing).api == "torch.nn.Sequential"
         and frame.state(thing).model is None
     )
+
+
+_LOSS_NAME = re.compile(r"(?i)(?:^|[._])(?:loss|criterion|crit)(?:_f(?:n|unc\w*))?$")
+
+
+def _may_be_brought(callee: Callee, found: Conflict) -> bool:
+    """Whether a model of which little is known may bring an input itself that is left where it comes from.
+
+    `DataParallel` does, so that programs move the target and not the input. Losses do not.
+    """
+    root = None if found.right.origin is None else found.right.origin.root()
+    loss = callee.is_loss or _LOSS_NAME.search(callee.text) is not None
+    return root is not None and root.what == "left" and not loss
 
 
 def _note_wanted(frame: Frame, given: Device) -> None:

@@ -240,6 +240,21 @@ SILENT: dict[str, str] = {
                 x = x.to(device)
                 model(x, lengths)
         """,
+    "the target is moved, the input is for DataParallel": """
+        def epoch(model, loader, criterion):
+            model.train()
+            for x, y in loader:
+                y = y.cuda()
+                z = torch.autograd.Variable(x)
+                loss = criterion(model(z), y)
+        """,
+    "an input beside a moved one, for a model that may bring it": """
+        def epoch(model, loader, device):
+            for x, y in loader:
+                y = y.to(device)
+                model(x.float(), y).sum().backward()
+                x.unsqueeze(0)
+        """,
     "a number beside what is moved": """
         def scale(pairs, device):
             for x, w in pairs:
