@@ -271,6 +271,10 @@ def _begins_next_turn(root: cst.CSTNode, call: cst.CSTNode, name: str) -> bool:
         isinstance(inner, cst.For) and any(dotted(part) == name for part in walk(inner.target))
     ):
         return False
+    if not any(
+        isinstance(node, cst.AssignTarget) and dotted(node.target) == name for node in walk(inner.body)
+    ):
+        return False  # every turn moves the same, to time it
     for node in walk(inner.body):
         if node is call or (isinstance(node, cst.Expr) and any(part is call for part in walk(node))):
             return False
@@ -281,5 +285,5 @@ def _begins_next_turn(root: cst.CSTNode, call: cst.CSTNode, name: str) -> bool:
             if any(dotted(part) == name for target in targets for part in walk(target)):
                 return False
         elif isinstance(node, cst.Expr) and any(dotted(part) == name for part in walk(node)):
-            return True
+            return not any(part is call for part in walk(node))
     return False

@@ -243,10 +243,12 @@ SILENT: dict[str, str] = {
     "the target is moved, the input is for DataParallel": """
         def epoch(model, loader, criterion):
             model.train()
-            for x, y in loader:
+            for i, (x, y) in enumerate(loader):
                 y = y.cuda()
                 z = torch.autograd.Variable(x)
-                loss = criterion(model(z), y)
+                out = model(z)
+                loss = criterion(out, y)
+                print(x.size(0))
         """,
     "an input beside a moved one, for a model that may bring it": """
         def epoch(model, loader, device):
@@ -323,6 +325,12 @@ SILENT: dict[str, str] = {
 
             def update(self, x: torch.Tensor):
                 self.counts += x
+        """,
+    "a move that is timed": """
+        host = torch.rand(3)
+        for _ in range(5):
+            print(host.shape)
+            host.cuda()
         """,
     "a move thrown away before the next turn makes another": """
         def decode(n, decoder):
