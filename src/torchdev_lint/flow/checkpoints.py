@@ -282,6 +282,7 @@ def _is_backbone(frame: Frame, path: cst.BaseExpression) -> bool:
         or function.owner is None
         or not function.owner.is_module
         or function.name != "__init__"
+        or "self.load_state_dict(" not in frame.analysis.text(function.node)
     ):
         return False
     return isinstance(path, cst.Name) and any(

@@ -27,6 +27,9 @@ _NO_TENSOR = re.compile(
 """Words in the names of what is no tensor, or stays on the CPU on purpose."""
 _NETWORK = re.compile(r"(?i)model|net(?:work)?$|encoder|decoder|backbone|classifier|generator|discriminator")
 """Words in the names of what is called with tensors, and perhaps with something else."""
+_TARGET = re.compile(r"(?i)target|label|truth|^y$|^gt")
+"""Names of what a loss compares with: who only moves these may well leave the inputs to `DataParallel`, wherever that wraps the model
+(torch/nn/parallel/data_parallel.py, `scatter`)."""
 _LOSS = re.compile(r"(?i)(?:^|_)(?:loss|criterion|crit)(?:_f(?:n|unc\w*))?$")
 """Names of losses, whose two first arguments are tensors."""
 
@@ -77,7 +80,20 @@ class _Uses:
 
 def _left_of_tuple(frame: Frame, names: tuple[str, ...]) -> dict[str, bool]:
     uses = _uses(frame, frozenset(names), lambda target, _: _is_unpacked(target, names))
-    return uses.left() if uses.taken == 1 and uses.moved else {}
+    if uses.taken != 1 or not uses.moved or _moves_for_the_loss(frame, uses.moved):
+        return {}
+    return uses.left()
+
+
+def _moves_for_the_loss(frame: Frame, moved: set[str]) -> bool:
+    """Whether the function moves nothing but what a loss compares with: its model may be one that brings its inputs."""
+    return all(map(_TARGET.search, moved)) and not any(
+        isinstance(node, cst.Call)
+        and isinstance(node.func, cst.Attribute)
+        and node.func.attr.value in ("to", "cuda")
+        and dotted(node.func.value) not in moved
+        for node in walk(_body(frame))
+    )
 
 
 def _left_of_batch(frame: Frame, batch: str) -> dict[str, bool]:

@@ -316,6 +316,46 @@ PAIRS: dict[str, tuple[str, str]] = {
                 return loss.cuda() + self.order
         """,
     ),
+    "inputs that a model scatters by itself": (
+        """
+        def train(train_loader, model, criterion, meter):
+            model.train()
+            for i, (input, target) in enumerate(train_loader):
+                target = target.cuda()
+                input_var = torch.autograd.Variable(input)
+                target_var = torch.autograd.Variable(target)
+                output = model(input_var)
+                criterion(output, target_var).backward()
+                meter.update(input.size(0))
+        """,
+        """
+        def train(train_loader, model, criterion, meter):
+            model.train().cuda()
+            for i, (input, target) in enumerate(train_loader):
+                target = target.cuda()
+                input_var = torch.autograd.Variable(input)
+                target_var = torch.autograd.Variable(target)
+                output = model(input_var)
+                criterion(output, target_var).backward()
+                meter.update(input.size(0))
+        """,
+    ),
+    "a part of a network that is loaded is no start": (
+        """
+        class Whole(nn.Module):
+            def __init__(self, generator_checkpoint=None):
+                super().__init__()
+                if generator_checkpoint:
+                    self.generator = torch.load(generator_checkpoint, map_location="cpu")
+        """,
+        """
+        class Whole(nn.Module):
+            def __init__(self, generator_checkpoint=None):
+                super().__init__()
+                if generator_checkpoint:
+                    self.generator = torch.load(generator_checkpoint)
+        """,
+    ),
     "a mask that is only a hint": (
         """
         class Block(nn.Module):
