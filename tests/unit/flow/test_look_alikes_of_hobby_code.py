@@ -644,3 +644,8 @@ def test_a_folder_that_loads(tmp_path: Path, folder: str, found: list[str]) -> N
     """What a loader does to its items is done on the host."""
     (tmp_path / folder).mkdir()
     assert _checked(tmp_path, f"{folder}/warping.py", LOADER) == found
+
+
+@pytest.mark.parametrize(("name", "found"), [("transforms.py", []), ("transformers.py", ["TDV005"])])
+def test_a_file_of_transforms(tmp_path: Path, name: str, found: list[str]) -> None:
+    assert _checked(tmp_path, name, LOADER) == found
