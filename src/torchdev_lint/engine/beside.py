@@ -27,6 +27,7 @@ def watched_from_beside(call: Callable[[], T], left: Callable[[], float], error:
     here = c_ulong(threading.get_ident())
     # `error` may come between any two steps that are written in Python, as context managers, events and threads' own methods are.
     over, gone = threading.Lock(), threading.Lock()
+    raised: list[bool] = []
     over.acquire()
     gone.acquire()
 
@@ -36,6 +37,7 @@ def watched_from_beside(call: Callable[[], T], left: Callable[[], float], error:
             while not over.acquire(timeout=max(seconds, 0.001)):
                 seconds = left()
                 if seconds <= 0:
+                    raised.append(True)
                     raise_in(here, py_object(error))
                     seconds = AGAIN
         finally:
@@ -48,12 +50,19 @@ def watched_from_beside(call: Callable[[], T], left: Callable[[], float], error:
             gone.release()
         return call()
     finally:
+        last = False
         while True:
             try:
                 if over.locked():
                     over.release()
                 with gone:
-                    raise_in(here, None)
+                    if raised and not last:
+                        # What is still on its way is replaced by one more, and waited for. To take it back (NULL) leaves
+                        # Python 3.11 looking for it for ever, in the next call when that is traced (Python/ceval.c, DO_TRACING).
+                        last = True
+                        raise_in(here, py_object(error))
+                        while True:
+                            pass
                 break
             except error:  # It says nothing any more of what has been done.
                 continue

@@ -1,6 +1,8 @@
 """A time limit for a thread that gets no signals."""
 
 import _thread
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -77,3 +79,28 @@ def test_without_a_thread_there_is_no_limit(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr("torchdev_lint.engine.beside.start_new_thread", refused)
     assert watched_from_beside(lambda: 5, lambda: 0.0, OutOfTimeError) == 5
+
+
+TRACED = """
+import sys, time
+from torchdev_lint.engine.beside import watched_from_beside
+
+def briefly():
+    time.sleep(0.001)
+
+def traced(*_):
+    return traced
+
+sys.settrace(traced)
+for late in (60.0, 0.0):
+    try:
+        watched_from_beside(briefly, lambda: late, KeyError)
+    except KeyError:
+        pass
+    briefly()
+"""
+
+
+def test_a_traced_program_goes_on() -> None:
+    """As under coverage; Python 3.11 waits for ever where an exception for a thread was taken back."""
+    subprocess.run([sys.executable, "-c", TRACED], timeout=60, check=True)
