@@ -287,3 +287,35 @@ def test_files_without_torch_load_no_notebook_reader(project: Path) -> None:
     probe = "import sys; from torchdev_lint.cli import main; main([]); print([n for n in sys.modules if 'notebook' in n])"
     result = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
     assert result.stdout == "All checks passed!\n[]\n"
+
+
+TRAINING = """\
+import torch
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+net = torch.nn.Linear(2, 2).to(device)
+loss = net(torch.ones(1, 2, device=device)).sum()
+loss.backward()
+"""
+SAVING = 'torch.save(net.state_dict(), "net.pt")\n'
+LOADING = 'net.load_state_dict(torch.load("net.pt"))\n'
+
+
+@pytest.mark.parametrize(
+    ("cells", "codes"),
+    [
+        ([TRAINING + SAVING, LOADING], ["TDV009"]),  # another day
+        ([TRAINING, SAVING + LOADING], []),
+        ([TRAINING, SAVING, "    # indented as a whole\n    " + LOADING], ["TDV009"]),
+        ([TRAINING, "for step in range(3):\n    loss.backward()\n" + LOADING], []),
+        ([TRAINING, "for step in range(3):\n    loss.backward()\n", LOADING], ["TDV009"]),
+    ],
+    ids=["two cells", "one cell", "an indented cell", "a loop before it", "a loop in another cell"],
+)
+def test_what_the_same_cell_has_saved(project: Path, cells: list[str], codes: list[str]) -> None:
+    path = project / "train.ipynb"
+    path.write_text(notebook([code_cell(cell) for cell in cells]))
+    text = subprocess.run(
+        [sys.executable, "-m", "torchdev_lint", "train.ipynb", "--output-format=json", "--no-cache"],
+        capture_output=True, text=True, check=False,
+    ).stdout  # fmt: skip
+    assert [one["code"] for one in json.loads(text)] == codes

@@ -465,15 +465,17 @@ def _read_scope(
     """The names that the loaded thing is bound to; what the scope does with them goes into `use`."""
     nodes = loading_scopes.telling_nodes(frame, scope)
     around = loading_scopes.calls_around(frame, scope, call)
-    # a notebook is opened again another day and run from the middle
-    apart = frame.analysis.options.in_cells and isinstance(scope, cst.Module)
+    # a notebook is opened again another day and run from the middle; a cell is run as a whole
+    along = loading_scopes.cell_of(scope, around) if frame.analysis.options.in_cells else None
     targets: list[str] = []
     met = False
     for node in nodes:
         if node is call:
             met = True
         match node:
-            case cst.For() | cst.While() if not met and not apart and id(node) not in around:
+            case cst.For() | cst.While() if (
+                not met and (along is None or id(node) in along) and id(node) not in around
+            ):
                 # the call may stand in the loop itself
                 use.saved_here = (
                     use.saved_here
@@ -499,7 +501,11 @@ def _read_scope(
                     function.attr.value if isinstance(function, cst.Attribute) else ""
                 )
                 name = text.rpartition(".")[2]
-                if not met and not apart and (api.SAVES.search(name) or name in _COPIES):
+                if (
+                    not met
+                    and (along is None or id(node) in along)
+                    and (api.SAVES.search(name) or name in _COPIES)
+                ):
                     use.saved_here = use.saved_here or any(
                         frame.analysis.text(part) == path
                         for argument in arguments

@@ -185,7 +185,10 @@ def read_alone(analysis: Analysis, function: Function) -> None:
     if any(DEVICE_NAME.search(decorator) for decorator in function.decorators):
         env.default_device = UNKNOWN_DEVICE  # `@torch.device(...)`
     child = Frame(analysis, env, parent=definition, function=function)
-    analysis.on_host = works_on_host(function) or called_to_build_only(child, function)
+    builds = called_to_build_only(child, function)
+    if builds:
+        _forget_moves(child.env)
+    analysis.on_host = works_on_host(function) or builds
     child.env.names = bind_symbolically(function)
     child.env.names |= dict.fromkeys(sequence_parameters(definition, function), Many(UNKNOWN))
     if not analysis.on_host:
@@ -213,6 +216,13 @@ def _forget_wanderers(analysis: Analysis, env: Environment) -> None:
     """What is moved from one place to another, and on, was left somewhere at last: the function is called while it is here or there."""
     for key, state in env.heap.items():
         if state.moved and analysis.notes.get(("wanders", key)):
+            env.heap[key] = replace(state, device=UNKNOWN_DEVICE, moved=False)
+
+
+def _forget_moves(env: Environment) -> None:
+    """The function runs while something is built, which may be moved only after that: `self.n = self.count_features(); self.to(device)`."""
+    for key, state in env.heap.items():
+        if state.moved:
             env.heap[key] = replace(state, device=UNKNOWN_DEVICE, moved=False)
 
 

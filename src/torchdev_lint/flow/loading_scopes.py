@@ -168,6 +168,33 @@ def telling_nodes(frame: Frame, scope: cst.CSTNode) -> list[cst.CSTNode]:
     return known
 
 
+def cell_of(scope: cst.CSTNode, around: set[int]) -> frozenset[int] | None:
+    """The nodes, by id, of the cell of a notebook in which the nodes `around` stand; None in a function, whose cell does not matter.
+
+    Cells begin with a row of their own: `pass` or `if True:` (`source.cells`).
+    """
+    if not isinstance(scope, cst.Module):
+        return None
+    cell: list[cst.CSTNode] = []
+    met = False
+    for statement in scope.body:
+        if _begins_cell(statement):
+            if met:
+                break
+            cell = []
+        cell.append(statement)
+        met = met or id(statement) in around
+    return frozenset(id(node) for statement in cell for node in walk(statement))
+
+
+def _begins_cell(statement: cst.CSTNode) -> bool:
+    match statement:
+        case cst.SimpleStatementLine(body=[cst.Pass()]) | cst.If(test=cst.Name(value="True"), orelse=None):
+            return True
+        case _:
+            return False
+
+
 def _above(frame: Frame, scope: cst.CSTNode) -> dict[int, int]:
     """What each node of a scope stands in, by id."""
     key = ("parents", id(scope))

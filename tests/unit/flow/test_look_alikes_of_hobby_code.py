@@ -32,6 +32,42 @@ OPTION = """
 """
 
 PAIRS: dict[str, tuple[str, str]] = {
+    "features are counted while the model is built, which moves itself at the end": (
+        """
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.conv = nn.Conv2d(1, 4, 3)
+                self.head = nn.Linear(self.count(), 10)
+                self.to(device)
+
+            def count(self):
+                return self.conv(torch.zeros(1, 1, 8, 8)).numel()
+
+            def forward(self, x):
+                return self.head(self.conv(x).flatten(1))
+
+        print(Net()(torch.zeros(1, 1, 8, 8, device=device)))
+        """,
+        """
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.conv = nn.Conv2d(1, 4, 3)
+                self.head = nn.Linear(144, 10)
+                self.to(device)
+
+            def count(self):
+                return self.conv(torch.zeros(1, 1, 8, 8)).numel()
+
+            def forward(self, x):
+                return self.head(self.conv(x).flatten(1))
+
+        print(Net()(torch.zeros(1, 1, 8, 8, device=device)))
+        """,
+    ),
     "another function asks before it takes the option": (
         """
         def main(args):
