@@ -215,18 +215,18 @@ class ClassModel:
         Who sets `Config.DEVICE = ...` may be any file of the project: what another file has there until then, the CPU, tells nothing.
         """
         if name in self.attributes:
-            value = self.attributes[name]
-            names_device = isinstance(value, DeviceValue) or DEVICE_NAME.search(name) is not None
-            outside = names_device and (
-                (self.frame.source.foreign and _is_the_cpu(value))
-                or self.frame.analysis.learn(self._is_set_by_functions, name)
-            )
-            return UNKNOWN if outside else value
-        for base in self.bases_in_file():
-            found = base.class_attribute(name)
-            if found != UNKNOWN:
-                return found
-        return UNKNOWN
+            return self._own_attribute(name)
+        held = (one._own_attribute(name) for one in self.lineage() if name in one.attributes)
+        return next((value for value in held if value != UNKNOWN), UNKNOWN)
+
+    def _own_attribute(self, name: str) -> Value:
+        value = self.attributes[name]
+        names_device = isinstance(value, DeviceValue) or DEVICE_NAME.search(name) is not None
+        outside = names_device and (
+            (self.frame.source.foreign and _is_the_cpu(value))
+            or self.frame.analysis.learn(self._is_set_by_functions, name)
+        )
+        return UNKNOWN if outside else value
 
     def _is_set_by_functions(self, name: str) -> bool:
         return (self.name, name) in self._set_by_functions()

@@ -240,7 +240,9 @@ def for_us(command: Command, configs: Iterable[str] = ()) -> list[str]:
     arguments = []
     for flag in _chosen(command, ours=True):
         name = _RENAMED.get(flag.name, flag.name)
-        if name in _ALIKE:
+        if name == "select" and not flag.value:
+            arguments.append("--ignore=ALL")  # only rules of Ruff were selected
+        elif name in _ALIKE:
             arguments.append(Flag(name, flag.value).text())
     arguments += [f"--config={path}" for path in configs]
     paths = ("-",) if command.reads_stdin else command.paths
