@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-import re
 import statistics
 import sys
 import tempfile
@@ -24,7 +23,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from startup import CLEAN, DOCUMENT, NO_TORCH, ROOT, Timing, once, prepare
+from startup import CLEAN, DOCUMENT, NO_TORCH, ROOT, Timing, once, prepare, tell
 
 ENVIRONMENTS: Mapping[str, tuple[str, ...]] = {"ours": (str(ROOT),), "ruff": ("ruff",)}
 CHANGED = "part7/file4.py"
@@ -143,20 +142,7 @@ def main() -> int:
         f"{given.files} files, medians of {given.rounds} rounds, Python {platform.python_version()}, {os.cpu_count()} cores, "
         f"load {load:.1f} at the start.\n\n{table(timings)}"
     )
-    print(text)
-    if given.write:
-        document = DOCUMENT.read_text(encoding="utf-8")
-        replaced = re.sub(
-            r"(?<=<!-- measured: many -->\n).*?(?=<!-- end -->)",
-            lambda _: f"{text}\n",
-            document,
-            flags=re.DOTALL,
-        )
-        DOCUMENT.write_text(replaced, encoding="utf-8")
-    failed = [one.label for one in timings if one.status not in (0, 1)]
-    if failed:
-        print(f"failed: {', '.join(failed)}", file=sys.stderr)
-    return 2 if failed else 0
+    return tell(text, timings, "many" if given.write else None)
 
 
 if __name__ == "__main__":

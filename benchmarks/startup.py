@@ -153,6 +153,24 @@ def versions(environments: Mapping[str, Path]) -> str:
     return ", ".join(found)
 
 
+def tell(text: str, timings: Sequence[Timing], place: str | None) -> int:
+    """Print the results, put them into the document's `place` if one is named, and give the exit status: 2 when a command failed."""
+    print(text)
+    if place is not None:
+        document = DOCUMENT.read_text(encoding="utf-8")
+        replaced = re.sub(
+            rf"(?<=<!-- measured: {place} -->\n).*?(?=<!-- end -->)",
+            lambda _: f"{text}\n",
+            document,
+            flags=re.DOTALL,
+        )
+        DOCUMENT.write_text(replaced, encoding="utf-8")
+    failed = [one.label for one in timings if one.status not in (0, 1)]
+    if failed:
+        print(f"failed: {', '.join(failed)}", file=sys.stderr)
+    return 2 if failed else 0
+
+
 def main() -> int:
     """Exit status 2 when a command fails in another way than by findings."""
     parser = argparse.ArgumentParser(
@@ -181,20 +199,7 @@ def main() -> int:
             f"{load:.1f} at the start; {versions(environments)}."
         )
     text = f"{facts}\n\n{table(timings)}"
-    print(text)
-    if given.write:
-        document = DOCUMENT.read_text(encoding="utf-8")
-        replaced = re.sub(
-            r"(?<=<!-- measured: startup -->\n).*?(?=<!-- end -->)",
-            lambda _: f"{text}\n",
-            document,
-            flags=re.DOTALL,
-        )
-        DOCUMENT.write_text(replaced, encoding="utf-8")
-    failed = [one.label for one in timings if one.status not in (0, 1)]
-    if failed:
-        print(f"failed: {', '.join(failed)}", file=sys.stderr)
-    return 2 if failed else 0
+    return tell(text, timings, "startup" if given.write else None)
 
 
 if __name__ == "__main__":
