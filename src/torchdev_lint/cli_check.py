@@ -100,18 +100,13 @@ def _discovered(options: Options) -> Discovered:
 
 def _remembering(options: Options, only: Choice | None) -> Remembering | None:
     """Whoever may write down this run, if it is one that only reads files, all of which its command line and configuration name."""
-    plain = not (options.diff or options.watch or options.verbose or options.statistics or options.files_from)
-    elsewhere = (
-        options.output_file is not None or options.executor is not None or options.cache_dir is not None
-    )
-    textual = options.settings.for_directory(".").output_format in TEXT
+    more = (
+        options.diff, options.watch, options.verbose, options.statistics, options.files_from, options.output_file, options.executor,
+        options.cache_dir, options.no_cache, options.write_baseline, only,
+    )  # fmt: skip
     if (
-        not plain
-        or elsewhere
-        or not textual
-        or only is not None
-        or options.write_baseline
-        or options.no_cache
+        any(one not in (None, False) for one in more)
+        or options.settings.for_directory(".").output_format not in TEXT
     ):
         return None
     from torchdev_lint.engine.unchanged import Remembering

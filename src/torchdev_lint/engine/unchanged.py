@@ -118,10 +118,8 @@ class Remembering:
         around = []
         for directory in self._above:
             around += [(path, _stamp(path)) for path in _configuring(directory)]
-            git = os.path.join(directory, ".git")
-            around.append(
-                (os.path.join(git, "info", "exclude"), _stamp(os.path.join(git, "info", "exclude")))
-            )
+            excluded = os.path.join(directory, ".git", "info", "exclude")
+            around.append((excluded, _stamp(excluded)))
         return around
 
     def _lines(self, found: Discovered, caches: Caches) -> list[str] | None:
