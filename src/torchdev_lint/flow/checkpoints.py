@@ -494,8 +494,10 @@ def _read_scope(
                 if _takes_whole(value, call):
                     bound = _bound([target.target for target in node.targets])
                     targets += bound
-                    # `layer.weight.data = torch.load(path)`
-                    use.into_state_dict = use.into_state_dict or any(name.endswith(".data") for name in bound)
+                    # `layer.weight.data = torch.load(path)`, not the `self.data` of a data set
+                    use.into_state_dict = use.into_state_dict or any(
+                        name.endswith(".data") and name != "self.data" for name in bound
+                    )
             case cst.Call(func=function, args=arguments):
                 text = operands.dotted(function) or (
                     function.attr.value if isinstance(function, cst.Attribute) else ""

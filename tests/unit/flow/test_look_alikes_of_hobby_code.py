@@ -32,6 +32,26 @@ OPTION = """
 """
 
 PAIRS: dict[str, tuple[str, str]] = {
+    "a data set keeps what it loads as its data": (
+        """
+        class Digits(torch.utils.data.Dataset):
+            def __init__(self, path, gpu):
+                self.device = "cuda" if gpu else "cpu"
+                self.data, self.labels = torch.load(path)
+            def __getitem__(self, index):
+                return self.data[index].to(self.device), self.labels[index]
+        """,
+        """
+        class Digits(nn.Module):
+            def __init__(self, path, gpu):
+                super().__init__()
+                self.device = "cuda" if gpu else "cpu"
+                self.layer = nn.Linear(2, 2)
+                self.layer.weight.data = torch.load(path)
+            def forward(self, x):
+                return self.layer(x.to(self.device))
+        """,
+    ),
     "features are counted while the model is built, which moves itself at the end": (
         """
         device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
