@@ -20,7 +20,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from torchdev_lint.engine.cache_directory import alone, seal, thin_out
+from torchdev_lint.engine.cache_directory import alone, headed, seal, thin_out, write_whole
 from torchdev_lint.engine.cache_format import from_plain, to_plain
 from torchdev_lint.engine.results import Bare, to_bare
 from torchdev_lint.engine.stamps import SURE_AFTER, Stamp, digest_of, stamp_of_path
@@ -102,7 +102,7 @@ class Cache:
     def _read(self) -> None:
         self._read_at = stamp_of_path(self.path)
         head, _, body = read_bytes(self.path, MAX_BYTES).partition(b"\n")
-        if head != _head(body):
+        if head != headed(HEAD, body):
             return
         content = json.loads(body)
         if content["key"] != self.key:
@@ -235,18 +235,8 @@ class Cache:
             body = self._body(seal(directory))
             if len(body) + 100 > MAX_BYTES:
                 return
-            temporary = f"{self.path}.{os.getpid()}.tmp"
-            with suppress(FileNotFoundError):
-                os.unlink(temporary)
-            try:
-                with open(temporary, "xb") as file:
-                    file.write(_head(body) + b"\n" + body)
-                os.replace(temporary, self.path)
-                self._read_at, self._changed = stamp_of_path(self.path), False
-            except BaseException:
-                with suppress(OSError):
-                    os.unlink(temporary)
-                raise
+            write_whole(self.path, headed(HEAD, body) + b"\n" + body)
+            self._read_at, self._changed = stamp_of_path(self.path), False
             thin_out(directory)
 
     def _body(self, sealed: list[int] | None) -> bytes:
@@ -414,7 +404,3 @@ def _digest(path: str) -> str:
         return digest_of(read_bytes(path))
     except OSError:
         return ""
-
-
-def _head(body: bytes) -> bytes:
-    return b"%s %08x" % (HEAD, zlib.crc32(body))

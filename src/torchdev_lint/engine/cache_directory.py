@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import time
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -72,6 +73,26 @@ def alone(directory: str) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+def headed(kind: bytes, body: bytes) -> bytes:
+    """The line before a body: what kind of file it is, and a checksum."""
+    return b"%s %08x" % (kind, zlib.crc32(body))
+
+
+def write_whole(path: str, data: bytes) -> None:
+    """Write a file of the directory so that others see all of it or what was there before. Raises `OSError`."""
+    temporary = f"{path}.{os.getpid()}.tmp"
+    with suppress(FileNotFoundError):
+        os.unlink(temporary)
+    try:
+        with open(temporary, "xb") as file:
+            file.write(data)
+        os.replace(temporary, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
 
 
 def thin_out(directory: str) -> None:

@@ -14,8 +14,9 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
-from torchdev_lint.engine.cache_directory import DIRECTORY, REMEMBERED, seal, thin_out
+from torchdev_lint.engine.cache_directory import DIRECTORY, REMEMBERED, headed, seal, thin_out, write_whole
 from torchdev_lint.engine.program import program
+from torchdev_lint.engine.stamps import stamp_of_path
 from torchdev_lint.files import read_bytes
 
 TYPE_CHECKING = False  # As type checkers know it; to import `typing` takes longer than to compare the stamps of a small project.
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 
 HEAD = b"torchdev-lint unchanged 1"
 MAX_BYTES = 64_000_000
-_CONFIGURES = (".torchdev-lint.toml", "torchdev-lint.toml", "pyproject.toml", ".gitignore")
-"""What counts in the directory that it lies in, and below it."""
+_STAMP = "%d %d %d %d"
+"""How a `stamps.Stamp` is written."""
 
 
 def answer(arguments: Sequence[str]) -> str | None:
@@ -35,7 +36,7 @@ def answer(arguments: Sequence[str]) -> str | None:
     directory = os.path.join(here, DIRECTORY)
     with suppress(OSError, ValueError):
         head, _, body = read_bytes(_path(directory, arguments), MAX_BYTES).partition(b"\n")
-        if head != _head(body) or os.path.islink(directory):
+        if head != headed(HEAD, body) or os.path.islink(directory):
             return None
         about, said, *lines = body.decode("utf-8", "surrogateescape").split("\n")
         if about == _about(here, arguments, directory) and all(map(_holds, lines)):
@@ -48,22 +49,15 @@ def _path(directory: str, arguments: Sequence[str]) -> str:
     return os.path.join(directory, f"{number:08x}{REMEMBERED}")
 
 
-def _head(body: bytes) -> bytes:
-    return b"%s %08x" % (HEAD, zlib.crc32(body))
-
-
 def _about(here: str, arguments: Sequence[str], directory: str) -> str:
     """Which run it was, as one line."""
     return repr((program(), here, list(arguments), seal(directory)))
 
 
 def _stamp(path: str) -> str:
-    """As `stamps.stamp_of`, as text; empty when there is nothing."""
-    try:
-        status = os.stat(path)
-    except OSError:
-        return ""
-    return f"{status.st_mtime_ns} {status.st_size} {status.st_ino} {status.st_ctime_ns}"
+    """The stamp of a file or directory as text; empty when there is nothing."""
+    stamp = stamp_of_path(path)
+    return "" if stamp is None else _STAMP % stamp
 
 
 def _holds(line: str) -> bool:
@@ -83,11 +77,11 @@ class Remembering:
     def __init__(self, arguments: Sequence[str], paths: Iterable[str]) -> None:
         import time
 
-        from torchdev_lint.engine.stamps import SURE_AFTER
+        from torchdev_lint.engine import stamps
 
         self._arguments = arguments
         self._here = os.getcwd()
-        self._sure_before = time.time_ns() - SURE_AFTER
+        self._sure_before = time.time_ns() - stamps.SURE_AFTER
         self._above = sorted({one for path in (".", *paths) for one in _ancestors(os.path.abspath(path))})
         self._around = self._look_around()
 
@@ -101,17 +95,9 @@ class Remembering:
             return
         body = "\n".join((_about(self._here, self._arguments, directory), said.rstrip("\n"), *lines))
         data = body.encode("utf-8", "surrogateescape")
-        path = _path(directory, self._arguments)
-        temporary = f"{path}.{os.getpid()}.tmp"
         with suppress(OSError):
-            try:
-                with open(temporary, "xb") as file:
-                    file.write(_head(data) + b"\n" + data)
-                os.replace(temporary, path)
-                thin_out(directory)
-            finally:
-                with suppress(FileNotFoundError):
-                    os.unlink(temporary)
+            write_whole(_path(directory, self._arguments), headed(HEAD, data) + b"\n" + data)
+            thin_out(directory)
 
     def _look_around(self) -> list[tuple[str, str]]:
         """What could configure the run from above: paths and their stamps."""
@@ -140,7 +126,7 @@ class Remembering:
             elif seen is None:
                 return None
             else:
-                told[path] = " ".join(map(str, seen))
+                told[path] = _STAMP % seen
         if not all(map(self._is_sure, told.values())):
             return None
         lines = [f"{stamp}\t{path}" for path, stamp in told.items()]
@@ -176,7 +162,10 @@ def _ancestors(path: str) -> Iterator[str]:
 
 
 def _configuring(directory: str) -> list[str]:
-    return [os.path.join(directory, name) for name in _CONFIGURES]
+    """What counts in a directory and below it, if it is there."""
+    from torchdev_lint.config_file import FILE_NAMES  # Not needed to compare.
+
+    return [os.path.join(directory, name) for name in (*FILE_NAMES, ".gitignore")]
 
 
 def _extends(path: str) -> bool:

@@ -209,7 +209,7 @@ def test_damage_costs_time_only(
         body = json.loads(data.partition(b"\n")[2])
         body["entries"][str(project / "a.py")][3] = [["TDV005"]]
         text = json.dumps(body).encode()
-        kept.write_bytes(cache_module._head(text) + b"\n" + text)
+        kept.write_bytes(cache_directory.headed(cache_module.HEAD, text) + b"\n" + text)
     else:
         middle = len(data) // 2
         kept.write_bytes(
