@@ -13,7 +13,7 @@ from torchdev_lint.flow.conditions import Atom
 from torchdev_lint.flow.events import DeviceMisuse
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import dataclass
-from torchdev_lint.flow.lattice import Cpu, Symbol, leaves
+from torchdev_lint.flow.lattice import Cpu, Symbol, UnknownDevice, leaves
 from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.trees import all_parameters, walk
 from torchdev_lint.flow.values import (
@@ -340,14 +340,15 @@ def _not_a_device(frame: Frame, node: cst.BaseExpression) -> None:
 
 def check_index(frame: Frame, argument: Argument) -> None:
     """`get_device()` as a device: a tensor on the CPU gives -1."""
-    value, node = argument.value, argument.node.value
-    if not (isinstance(value, DeviceValue) and value.is_index and isinstance(node, cst.Call)):
+    value = argument.value
+    if not (isinstance(value, DeviceValue) and value.is_index):
         return
-    if not (isinstance(node.func, cst.Attribute) and node.func.attr.value == "get_device"):
+    node = value.node  # the call, wherever its result was kept
+    if not (isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute)):
         return
     found = list(leaves(value.device))
     on_host = all(isinstance(leaf, Cpu) for leaf in found)
-    anywhere = all(isinstance(leaf, Symbol) for leaf in found) and frame.caller is None
+    anywhere = all(isinstance(leaf, (Symbol, UnknownDevice)) for leaf in found) and frame.caller is None
     if not (on_host or anywhere) or literals.is_guarded(frame, "cuda", 0):
         return  # nothing is known of the tensor, or it cannot be on the CPU here
     text = frame.analysis.text(node.func.value)

@@ -142,7 +142,9 @@ def see_string(frame: Frame, node: cst.BaseExpression, text: str) -> None:
 def see_current(frame: Frame, argument: Argument) -> None:
     """Something is put on a device without an index: the literal (`"cuda"`) that names it is recorded."""
     match argument.value:
-        case DeviceValue(device=Accelerator(type=kind, index=None), node=node) if node is not None:
+        case DeviceValue(device=Accelerator(type=kind, index=None), is_index=False, node=node) if (
+            node is not None
+        ):
             see(frame, node, "string", kind, None, kind)
         case Literal(value=str(kind), node=node) if node is not None and kind in INDEXLESS:
             see(frame, node, "string", kind, None, kind)

@@ -92,7 +92,7 @@ def call_method(frame: Frame, tensor: Tensor, name: str, site: CallSite) -> Valu
     if name == "type":
         return _type(frame, tensor, site)
     if name == "get_device":
-        return DeviceValue(tensor.device, is_object=False, is_index=True)
+        return DeviceValue(tensor.device, is_object=False, is_index=True, node=site.node)
     if name == "numpy":
         on_host = truths.device_is(frame, tensor.device, "cpu")
         if on_host is not None and not any(atom.kind in ("available", "count") for atom in atoms(on_host)):

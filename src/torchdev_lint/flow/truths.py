@@ -166,6 +166,9 @@ def equality(frame: Frame, node: cst.CSTNode, left: Value, right: Value) -> Form
         match one, other:
             case (Truth(), Literal(value=str())):
                 return FALSE  # `torch.cuda.is_available() == "cpu"`
+            case (DeviceValue(device=device, is_index=True), Literal(value=-1)):
+                found = device_is(frame, device, "cpu")
+                return opaque(frame, node) if found is None else found
             case (DeviceType(device=device), Literal(value=str(kind))):
                 found = device_is(frame, device, kind)
                 if found is not None:
@@ -236,6 +239,11 @@ def compare_numbers(
 ) -> Formula:
     """The condition of `left < right` and its like, where both are numbers that a condition chooses."""
     match left, right:
+        case DeviceValue(device=device, is_index=True), Literal(value=0 | -1 as bound):
+            on_host = device_is(frame, device, "cpu")
+            if on_host is None or type(operator) not in _OF_NO_DEVICE[bound]:
+                return opaque(frame, node)
+            return on_host if _OF_NO_DEVICE[bound][type(operator)] else negate(on_host)
         case Either(guard, then, otherwise), _:
             return disjunction(
                 conjunction(guard, compare_numbers(frame, node, operator, then, right)),
@@ -269,6 +277,12 @@ def compare_numbers(
         case _:
             return opaque(frame, node)
 
+
+_OF_NO_DEVICE: dict[int, dict[type[cst.BaseCompOp], bool]] = {
+    0: {cst.LessThan: True, cst.GreaterThanEqual: False},
+    -1: {cst.LessThanEqual: True, cst.GreaterThan: False},
+}
+"""What compares `x.get_device()`, which is -1 on the CPU, with these numbers: whether it holds there."""
 
 _MIRRORED: dict[type[cst.BaseCompOp], type[cst.BaseCompOp]] = {
     cst.LessThan: cst.GreaterThan,

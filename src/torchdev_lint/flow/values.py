@@ -81,7 +81,7 @@ class DeviceValue:
     is_object: bool = True
     is_index: bool = field(default=False, kw_only=True)
     node: Any = field(default=None, compare=False)
-    """The node of the literal that names the device, while the value is that literal's, else None."""
+    """The node of the literal that names the device, or of the call of `get_device()`, while the value is its, else None."""
 
 
 @dataclass(frozen=True, slots=True)
