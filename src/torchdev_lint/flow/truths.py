@@ -239,7 +239,7 @@ def compare_numbers(
 ) -> Formula:
     """The condition of `left < right` and its like, where both are numbers that a condition chooses."""
     match left, right:
-        case DeviceValue(device=device, is_index=True), Literal(value=0 | -1 as bound):
+        case DeviceValue(device=device, is_index=True), Literal(value=int(bound)) if bound in _OF_NO_DEVICE:
             on_host = device_is(frame, device, "cpu")
             if on_host is None or type(operator) not in _OF_NO_DEVICE[bound]:
                 return opaque(frame, node)
