@@ -15,6 +15,7 @@ import libcst as cst
 
 from torchdev_lint.flow import (
     device_values,
+    earlier_cells,
     forwarding,
     literals,
     loading_callers,
@@ -72,6 +73,7 @@ def note(frame: Frame, path: str, site: CallSite) -> None:
         or use.saved_here
         or use.holds_numbers
         or frame.analysis.learn(savers.is_of_others, frame.analysis)
+        or _is_never_there(frame, site.node)
         or not is_weights
         or loading_callers.follows_training(frame)
         or loading_callers.goes_on_with_accelerator(frame, site.node)
@@ -164,6 +166,21 @@ def _saved_beside(analysis: Analysis) -> bool:
     return bool(known)
 
 
+def _is_never_there(frame: Frame, call: cst.Call) -> bool:
+    """Whether the program asks for the file first, and nothing in the project writes it."""
+    scope = loading_scopes.scope_of(frame)
+    around = loading_scopes.calls_around(frame, scope, call)
+    tests = [
+        frame.analysis.text(node.test)
+        for node in walk(scope)
+        if isinstance(node, cst.If) and id(node.body) in around
+    ]
+    return any(
+        frame.analysis.learn(savers.is_never_written, frame.analysis, name)
+        for name in savers.asked_for(tests, call.args[0].value)
+    )
+
+
 # -- what the program does with what it loads
 
 
@@ -230,14 +247,19 @@ def _use(frame: Frame, site: CallSite) -> _Use:
         or any(api.PUBLISHED_NAME.search(word) for word in (*words, _literal(site.arguments[0].value)))
         or _is_published_by_default(frame, path)
     )
-    use.saved_here = use.saved_here or any(api.RANK.search(word) for word in words) or _is_within_saver(frame)
+    use.saved_here = (
+        use.saved_here
+        or any(api.RANK.search(word) for word in words)
+        or _is_within_saver(frame)
+        or earlier_cells.has_saved(frame, site.node, path, site.arguments[0].value)
+    )
     use.holds_numbers = use.holds_numbers or (
         not use.into_state_dict and not use.as_module and savers.saved_numbers(frame.analysis, words)
     )
     if frame.function is not None:
         use.names.append(frame.function.name)
         owner = frame.function.owner
-        use.saved_here = use.saved_here or _saved_by_class(frame, path_text)
+        use.saved_here = use.saved_here or _saved_by_class(frame, path_text) or _saved_at_first(frame, path)
         use.in_dataset = (
             use.in_dataset
             or frame.function.name in ("__getitem__", "collate", "collate_fn")
@@ -428,6 +450,23 @@ def _saved_by_class(frame: Frame, path: str) -> bool:
         and any(frame.analysis.text(argument.value) == path for argument in node.args)
         for method in owner.methods.values()
         for node in walk(method.body)
+    )
+
+
+def _saved_at_first(frame: Frame, path: cst.BaseExpression) -> bool:
+    """Whether an object saves a file when it is made, and loads it in another method: to begin again from there."""
+    owner = None if frame.function is None else frame.function.owner
+    first = None if owner is None else owner.methods.get("__init__")
+    if first is None or not isinstance(path, cst.SimpleString):
+        return False
+    return any(
+        isinstance(node, cst.Call)
+        and operands.dotted(node.func) == "torch.save"
+        and any(
+            isinstance(one.value, cst.SimpleString) and one.value.raw_value == path.raw_value
+            for one in node.args[1:]
+        )
+        for node in walk(first.body)
     )
 
 

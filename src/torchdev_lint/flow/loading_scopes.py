@@ -132,11 +132,16 @@ def _branches(frame: Frame, scope: cst.CSTNode) -> set[int]:
         known = frame.analysis.notes[key] = {
             id(part)
             for node in walk(scope)
-            if isinstance(node, (cst.If, cst.IfExp, cst.ExceptHandler))
+            if isinstance(node, (cst.If, cst.IfExp, cst.ExceptHandler)) and not _begins_cell(node)
             for part in ((node.body, node.orelse) if isinstance(node, (cst.If, cst.IfExp)) else (node.body,))
             if part is not None
         }
     return known
+
+
+def conditions_of(frame: Frame, scope: cst.CSTNode, around: set[int]) -> set[int]:
+    """The branches, by id, in which the nodes `around` stand: what they depend on."""
+    return _branches(frame, scope) & around
 
 
 def _is_accelerator(frame: Frame, node: cst.BaseExpression) -> bool:

@@ -63,10 +63,29 @@ _INSTALLED_BY = ("setup.py", "setup.cfg", "pyproject.toml")
 """What makes a project something that others install and put on the device that they want."""
 
 _NAMES_A_GPU = re.compile(
-    r"cuda:(?:[1-9{%]|['\"] *[+%])|\.cuda\((?!\s*\)|\s*non_blocking|\s*async)|['\"]cuda['\"] *, *\w|device_ids|device_map|"
-    r"torch\.device\(\s*(?:args|opt|opts|cfg|config|self)\b|['\"]--(?:device|gpu[-_]?ids?)['\"]"
+    r"cuda:(?:[1-9{%]|['\"] *[+%])|\.cuda\((?!\s*(?:\)|0\s*\)|non_blocking|async))|['\"]cuda['\"] *, *\w|device_map|"
+    r"device_ids(?!\s*=\s*(?:list\()?range\(\s*torch\.cuda\.device_count\(\)\s*\))|"
+    r"torch\.device\(\s*(?:args|opt|opts|cfg|config|self)\b|['\"]--device['\"]|(?P<option>['\"]--gpu[-_]?ids?['\"])"
 )
-"""How programs put things on a GPU that has a number."""
+"""How programs put things on a GPU that has a number; not on all: `DataParallel` runs a copy where its GPU is the current one
+(torch/nn/parallel/parallel_apply.py)."""
+
+_GIVEN_NAME = re.compile(r"\s*([a-z]\w*)\s*\)")
+
+
+def _names_another_gpu(text: str) -> bool:
+    """Whether a program may put things on a GPU that is not the current one.
+
+    The number in `CUDA_VISIBLE_DEVICES` makes that one the first; a name that is only ever 0 is the first.
+    """
+    chosen = "CUDA_VISIBLE_DEVICES" in text
+    for match in _NAMES_A_GPU.finditer(text):
+        if match["option"] and chosen:
+            continue
+        named = _GIVEN_NAME.match(text, match.end()) if match.group() == ".cuda(" else None
+        if named is None or set(re.findall(rf"(?m)^\s*{named[1]}\s*=\s*(.+)", text)) != {"0"}:
+            return True
+    return False
 
 
 class Sources(Protocol):
@@ -147,7 +166,7 @@ class Project:
         speaking = [path for word in ("cuda", "device(") for path in self.sources.mentioning(above[-1], word)]
         texts = [self.sources.text(path) for path in dict.fromkeys(speaking)]
         return bool(texts) and not any(
-            text is None or ("set_device(" not in text and _NAMES_A_GPU.search(text)) for text in texts
+            text is None or ("set_device(" not in text and _names_another_gpu(text)) for text in texts
         )
 
     def texts_around(self, analysis: Analysis) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
@@ -23,6 +23,8 @@ _HOLDS_STATE = re.compile(
     r"(?i)state|model|net(?:$|_)|optim|weights?|param|module|checkpoint|ckpt|policy|agent|buffer|memory"
 )
 """Names of what is saved that may hold tensors."""
+_ASKS = re.compile(r"\b(?:isfile|is_file|exists|lexists)\(")
+_READS = re.compile(r"\b(?:isfile|is_file|exists|lexists|load)\(")
 
 
 def is_of_others(analysis: Analysis) -> bool:
@@ -74,6 +76,36 @@ def saved_numbers(analysis: Analysis, words: list[str]) -> bool:
         if not names.isdisjoint(_literals(node.args[1].value))
     ]
     return bool(saved) and not any(_may_hold_state(analysis, given) for given in saved)
+
+
+def asked_for(tests: Iterable[str], path: cst.BaseExpression) -> list[str]:
+    """The names of files in a path that the program asks for before it loads them: `if os.path.isfile(join(folder, "optimizer.pt"))`."""
+    named = [
+        str(part.raw_value)
+        for part in walk(path)
+        if isinstance(part, cst.SimpleString) and _FILE_NAME.search(str(part.raw_value))
+    ]
+    return [name for name in named if any(name in text and _ASKS.search(text) for text in tests)]
+
+
+def is_never_written(analysis: Analysis, name: str) -> bool:
+    """Whether no file of the project says the name of a file but where it asks for it or loads it: what is not there is not loaded."""
+    key = ("never written", name)
+    known = analysis.notes.get(key)
+    if known is None:
+        others = analysis.imports.mentioning(name)
+        texts = [analysis.written, *(text for _, text in others or ())]
+        known = analysis.notes[key] = others is not None and not any(
+            "Trainer(" in text or _speaks_otherwise(text, name) for text in texts
+        )
+    return bool(known)
+
+
+def _speaks_otherwise(text: str, name: str) -> bool:
+    return any(
+        name in line and not line.lstrip().startswith("#") and _READS.search(line) is None
+        for line in text.splitlines()
+    )
 
 
 def _literals(node: cst.BaseExpression) -> Iterator[str]:

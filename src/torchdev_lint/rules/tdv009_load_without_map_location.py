@@ -23,7 +23,9 @@ Unsafe: what is loaded may be somewhere else afterwards. A device that has a nam
 
 ## Known limits
 What a file holds is told by what the program does with it and what it calls it. Files that look like data sets, caches or plain
-Python are not reported, nor what the same function or class saved before, what is loaded after a training loop, what tests load,
+Python are not reported, nor what the same function or class saved before, what an earlier cell of the notebook saved (of who opens
+it again without a GPU and begins in the middle nothing is said), what is loaded after a training loop, what tests load, what is asked
+for first and written nowhere in the project,
 what is loaded where an accelerator is known to be, by sharded training, or in a `try` that handles the failure, by functions that are only
 called after a function that trains, or where everything goes on with an accelerator (`data.cuda()`), the state of schedulers, and what
 scripts save and load that never speak of devices. Where published

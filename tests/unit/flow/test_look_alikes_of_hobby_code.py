@@ -549,6 +549,16 @@ GPUS: dict[str, tuple[str, list[str]]] = {
     "one with a number": ('layer.to("cuda:1")', ["TDV016"]),
     "one that the user names": ("layer.to(torch.device(args.device))", ["TDV016"]),
     "one that is formatted": ('layer.to(f"cuda:{rank}")', ["TDV016"]),
+    "the first": ("layer.cuda(0)", []),
+    "a name that is always 0": ("gpu = 0\nlayer.cuda(gpu)", []),
+    "a name that is 0 first": ("gpu = 0\nif twice:\n    gpu = 1\nlayer.cuda(gpu)", ["TDV016"]),
+    "all of them": ("nn.DataParallel(layer.cuda(), device_ids=range(torch.cuda.device_count()))", []),
+    "some of them": ("nn.DataParallel(layer.cuda(), device_ids=[1, 2])", ["TDV016"]),
+    "the one that is to be seen": (
+        "parser.add_argument('--gpu-id')\nos.environ['CUDA_VISIBLE_DEVICES'] = args.gpu_id\nlayer.cuda()",
+        [],
+    ),
+    "an option": ("parser.add_argument('--gpu-id')\nlayer.cuda()", ["TDV016"]),
     "its own, which is made the current one": ("torch.cuda.set_device(rank)\nlayer.cuda(rank)", []),
 }
 
