@@ -310,7 +310,14 @@ LOADING = 'net.load_state_dict(torch.load("net.pt"))\n'
         ([TRAINING, "for step in range(3):\n    loss.backward()\n" + LOADING], []),
         ([TRAINING, "for step in range(3):\n    loss.backward()\n", LOADING], ["TDV009"]),
     ],
-    ids=["two cells", "two files", "one cell", "an indented cell", "a loop before it", "a loop in another cell"],
+    ids=[
+        "two cells",
+        "two files",
+        "one cell",
+        "an indented cell",
+        "a loop before it",
+        "a loop in another cell",
+    ],
 )
 def test_what_cells_have_saved(project: Path, cells: list[str], codes: list[str]) -> None:
     path = project / "train.ipynb"

@@ -20,6 +20,34 @@ def brought_beside(frame: Frame, parameter: str) -> str:
     return frame.analysis.learn(_brought, frame.function.node, parameter)
 
 
+def is_chosen(frame: Frame, node: cst.BaseExpression, receiver: cst.BaseExpression) -> bool:
+    """Whether the other branch of a choice brings what is read here: `y.cpu().numpy() if on_gpu else y.numpy()`.
+
+    Whoever wrote it knows when the tensor is on an accelerator.
+    """
+    scope = frame.analysis.module if frame.function is None else frame.function.node
+    name = receiver_name(receiver)
+    return bool(name) and frame.analysis.learn(_is_brought_otherwise, scope, node, name)
+
+
+def _is_brought_otherwise(scope: cst.CSTNode, node: cst.CSTNode, name: str) -> bool:
+    for choice in walk(scope):
+        if not isinstance(choice, (cst.If, cst.IfExp)) or choice.orelse is None:
+            continue
+        for here, there in ((choice.body, choice.orelse), (choice.orelse, choice.body)):
+            if any(part is node for part in walk(here)) and any(_brings(part, name) for part in walk(there)):
+                return True
+    return False
+
+
+def _brings(node: cst.CSTNode, name: str) -> bool:
+    match node:
+        case cst.Call(func=cst.Attribute(value=receiver, attr=cst.Name(value="numpy"))):
+            return _is_brought(receiver) and receiver_name(receiver) == name
+        case _:
+            return False
+
+
 def _brought(function: cst.FunctionDef, parameter: str) -> str:
     names = {one.name.value for one in all_parameters(function.params)}
     found = ""

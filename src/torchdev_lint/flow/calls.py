@@ -40,6 +40,7 @@ from torchdev_lint.flow import (
 )
 from torchdev_lint.flow.callsites import Argument, CallSite, ImpliedItem, Unwritten
 from torchdev_lint.flow.classes import ClassModel, instantiate
+from torchdev_lint.flow.confinement import moves_what_it_is_given
 from torchdev_lint.flow.frame import Frame, expression
 from torchdev_lint.flow.functions import call, is_out_of_reach, is_waiting, not_followed, send
 from torchdev_lint.flow.immutable import replace
@@ -477,6 +478,9 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
         return Many(
             Items((UNKNOWN, element)) if name == "items" else element if name == "values" else UNKNOWN
         )
+    if state.kind != "module" and any(moves_what_it_is_given(one.node.value) for one in site.arguments):
+        forget_attributes(frame, thing)
+        return not_followed(frame, site)
     modules.note_evidence(frame, thing, name)
     state = _of_unread_class(frame.state(thing)) if unread else frame.state(thing)
     if state.kind == "module":

@@ -21,6 +21,7 @@ from torchdev_lint.flow import (
     loading_callers,
     loading_scopes,
     operands,
+    read_on_host,
     savers,
 )
 from torchdev_lint.flow.accelerator_needs import needs_accelerator
@@ -194,7 +195,8 @@ class _Use:
     as_module: bool = False
     saved_here: bool = False
     holds_numbers: bool = False
-    """Whether the file holds no tensors: the state of a scheduler, or what the program saves under that name."""
+    """Whether the file holds no tensors of an accelerator: the state of a scheduler, what the program saves under that name, or what it
+    reads on the host as it is."""
     published: bool = False
     """Whether the file comes from the web, or is what others have trained: where it was saved is not in the program."""
     has_other_path: bool = False
@@ -243,6 +245,7 @@ def _use(frame: Frame, site: CallSite) -> _Use:
         or any(_is_shipped(frame, word) for word in words)
         or _is_beside(frame, path, words)
         or _says_where_to_get(frame)
+        or _is_looked_up(frame, scope, path)
         or _is_backbone(frame, path)
         or any(api.PUBLISHED_NAME.search(word) for word in (*words, _literal(site.arguments[0].value)))
         or _is_published_by_default(frame, path)
@@ -385,6 +388,21 @@ def _has_address(frame: Frame, words: Sequence[str]) -> bool:
         and str(node.raw_value).endswith(files)
         for node in walk(frame.analysis.module)
     )
+
+
+def _is_looked_up(frame: Frame, scope: cst.CSTNode, path: cst.BaseExpression) -> bool:
+    """Whether a part of the path may be one of the names of published weights: `if name in PRETRAINED_ARCHIVES`."""
+    held = {part.value for part in walk(path) if isinstance(part, cst.Name)}
+    for node in loading_scopes.telling_nodes(frame, scope):
+        match node:
+            case cst.Comparison(
+                left=cst.Name(value=name),
+                comparisons=[cst.ComparisonTarget(operator=cst.In() | cst.NotIn(), comparator=table)],
+            ) if name in held and api.OF_OTHERS.search(operands.dotted(table) or ""):
+                return True
+            case _:
+                pass
+    return False
 
 
 def _is_shipped(frame: Frame, name: str) -> bool:
@@ -573,6 +591,7 @@ def _read_scope(
         held = set(targets)
         for node in nodes:
             _read_use(node, held, use)
+        use.holds_numbers = use.holds_numbers or read_on_host.is_read(scope, nodes, held)
     return targets
 
 

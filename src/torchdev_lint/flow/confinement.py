@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import libcst as cst
 
-from torchdev_lint.flow.trees import remembered, walk
+from torchdev_lint.flow.trees import all_parameters, remembered, walk
 from torchdev_lint.torch_api.modules import IN_PLACE_MOVES, MODEL_METHODS
 from torchdev_lint.torch_api.tensor_surface import TENSOR_NAMES
 
@@ -54,6 +54,21 @@ def is_confined(owner: cst.ClassDef, module: cst.Module, name: str) -> bool:
             case _:
                 pass
     return not _hands_itself_on(owner)
+
+
+def moves_what_it_is_given(node: cst.BaseExpression) -> bool:
+    """Whether an argument is a function that moves its own: `data.apply(lambda x: x.to(device))` may change all that `data` holds."""
+    if not isinstance(node, cst.Lambda):
+        return False
+    given = {one.name.value for one in all_parameters(node.params)}
+    return any(
+        isinstance(part, cst.Call)
+        and isinstance(part.func, cst.Attribute)
+        and part.func.attr.value in IN_PLACE_MOVES
+        and isinstance(part.func.value, cst.Name)
+        and part.func.value.value in given
+        for part in walk(node.body)
+    )
 
 
 def only_computes(function: cst.FunctionDef | cst.Lambda) -> bool:

@@ -28,7 +28,7 @@ _Strings = Mapping[str, str]
 """The strings, quoted, that names stand for; an empty one: anything."""
 
 
-def has_saved(frame: Frame, call: cst.Call, path: cst.BaseExpression, value: Value) -> bool:
+def has_saved(frame: Frame, call: cst.BaseExpression, path: cst.BaseExpression, value: Value) -> bool:
     """Whether the file that a cell loads, outside of functions, is saved by what stands before it in the notebook."""
     if not frame.analysis.options.in_cells or frame.function is not None:
         return False

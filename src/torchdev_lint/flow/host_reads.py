@@ -17,7 +17,7 @@ from torchdev_lint.flow.attribution import (
     transfer_of,
     worth_telling,
 )
-from torchdev_lint.flow.brought_beside import brought_beside
+from torchdev_lint.flow.brought_beside import brought_beside, is_chosen
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.conditions import Atom, Formula, Not, Or, atoms
 from torchdev_lint.flow.events import HostRead, Place
@@ -43,6 +43,8 @@ def check_method(frame: Frame, receiver: Value, name: str, site: CallSite) -> No
     found = conflict(Cpu(), operand.device, frame.env.path)
     if found is not None and found.level != Level.NO:
         if found.level != Level.CERTAIN and host_was_chosen(frame.env.path):
+            return
+        if is_chosen(frame, site.node, site.receiver):
             return
         # only tensors have the method: bringing the receiver over here is right for every caller
         report = Report(place_of(frame, site.receiver, receiver), frame, operand.device)

@@ -30,6 +30,8 @@ from torchdev_lint.torch_api.operators import (
 
 def call(frame: Frame, operator: Operator, site: CallSite, receiver: Given | None = None) -> Value | None:
     """The result of calling the operator, as a method of `receiver` if there is one; None where nothing is known of it."""
+    if _is_refused(operator, site):
+        return None
     operands: list[Given] = []
     roles: list[str] = []
     keys: list[Given] = []
@@ -87,6 +89,16 @@ def call(frame: Frame, operator: Operator, site: CallSite, receiver: Given | Non
     dims = _dimensions(operator, site, table, method=receiver is not None)
     result = replace(result, scalar=False if dims else scalar, dims=dims)
     return Many(result) if operator.many else result
+
+
+def _is_refused(operator: Operator, site: CallSite) -> bool:
+    """Whether what joins tensors is given an argument that it does not have, by name: `torch.cat(parts, dims=-1)` fails on any device.
+
+    (torch/_C/_VariableFunctions.pyi: `tensors`, `dim` or `axis`, and `out`.)
+    """
+    return operator.parameters[:1] == (Parameter(("tensors",), SHARED),) and not {
+        one.keyword for one in site.arguments
+    } <= {None, "tensors", "dim", "axis", "out"}
 
 
 def _check_list(frame: Frame, operator: Operator, site: CallSite, argument: Argument) -> None:

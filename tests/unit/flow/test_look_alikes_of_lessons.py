@@ -154,13 +154,115 @@ NOTEBOOKS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 def _told(*cells: str, path: str = "lesson.ipynb") -> list[str]:
     text = "".join(f"pass\n{textwrap.dedent(cell)}\n" for cell in (FIRST, *cells))
-    return [finding.code for finding in findings(text, path, Config(root=""))]
+    return [finding.code for finding in findings(text, path, Config())]
 
 
 @pytest.mark.parametrize(("right", "wrong"), NOTEBOOKS.values(), ids=NOTEBOOKS)
 def test_what_cells_before_have_saved(right: tuple[str, ...], wrong: tuple[str, ...]) -> None:
     assert _told(*right) == []
     assert _told(*wrong) == ["TDV009"]
+
+
+PROGRAMS: dict[str, tuple[str, str]] = {
+    "a bag of tensors that is given what moves them": (
+        """
+        class Trainer:
+            def fit(self, model, data):
+                data.adjacent = torch.eye(data.x.shape[0])
+                data.apply(lambda x: x.to(self.device))
+                model = model.to(self.device)
+                return model.loss(model(data.x), data.adjacent)
+        """,
+        """
+        class Trainer:
+            def fit(self, model, data):
+                data.adjacent = torch.eye(data.x.shape[0])
+                data.apply(lambda x: x.float())
+                model = model.to(self.device)
+                return model.loss(model(data.x), data.adjacent)
+        """,
+    ),
+    "a call that fails wherever its tensors are": (
+        """
+        def padded(x, n):
+            return torch.cat([torch.zeros(n, 3), x.cuda()], dims=-1)
+        """,
+        """
+        def padded(x, n):
+            return torch.cat([torch.zeros(n, 3), x.cuda()], dim=-1)
+        """,
+    ),
+    "a tensor that the other branch brings to the CPU": (
+        """
+        def predicted(net, x, on_gpu):
+            out = moved(x, on_gpu)
+            return out.cpu().numpy() if on_gpu else out.numpy()
+        def moved(x, option):
+            return x.cuda() if wanted(option) else torch.ones(3).cuda()
+        """,
+        """
+        def predicted(net, x, on_gpu):
+            out = moved(x, on_gpu)
+            return x.cpu().numpy() if on_gpu else out.numpy()
+        def moved(x, option):
+            return x.cuda() if wanted(option) else torch.ones(3).cuda()
+        """,
+    ),
+    "one of the models that are published": (
+        """
+        def restored(net, name):
+            if name in PRETRAINED_MODELS:
+                name = fetched(PRETRAINED_MODELS[name])
+            net.load_state_dict(torch.load(os.path.join(name, "model.bin")))
+        """,
+        """
+        def restored(net, name):
+            if name in OUR_MODELS:
+                name = fetched(OUR_MODELS[name])
+            net.load_state_dict(torch.load(os.path.join(name, "model.bin")))
+        """,
+    ),
+    "weights for another framework": (
+        """
+        def converted(path):
+            weights = torch.load(path + "/model.pth")
+            made = {}
+            for key, value in weights.items():
+                made[key] = np.transpose(value.detach().numpy())
+            return made
+        """,
+        """
+        def converted(path):
+            weights = torch.load(path + "/model.pth")
+            made = {}
+            for key, value in weights.items():
+                made[key] = np.transpose(value.detach().cpu().numpy())
+            return made
+        """,
+    ),
+    "weights for another framework, at once": (
+        """
+        def converted(path):
+            weights = torch.load(path + "/model.pth")
+            return {key: value.numpy() for key, value in weights.items()}
+        """,
+        """
+        def converted(path, sizes):
+            weights = torch.load(path + "/model.pth")
+            return weights, {key: value.numpy() for key, value in sizes.items()}
+        """,
+    ),
+}
+
+
+@pytest.mark.parametrize(("right", "wrong"), PROGRAMS.values(), ids=PROGRAMS)
+def test_programs(right: str, wrong: str) -> None:
+    head = "import os\nimport numpy as np\nimport torch\nfrom torch import nn\n"
+    saving = "def kept(net, path):\n    torch.save(net.to(device).state_dict(), path)\n"
+    right, wrong = (head + saving + textwrap.dedent(program) for program in (right, wrong))
+    told, found = ([one.code for one in findings(text, "program.py", Config())] for text in (right, wrong))
+    assert [code for code in told if not code.startswith("TDV1")] == []
+    assert [code for code in found if not code.startswith("TDV1")] != []
 
 
 RESUME = """\
