@@ -6,11 +6,16 @@ brings an argument over, so whoever wrote it reckons with an accelerator, and th
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from torchdev_lint.flow.evidence import receiver_name
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.trees import all_parameters, walk
+
+_OF_DEVICES = re.compile(r"(?i)gpu|cuda|device|accelerat")
+"""Names that speak of devices."""
 
 
 def brought_beside(frame: Frame, parameter: str) -> str:
@@ -21,7 +26,7 @@ def brought_beside(frame: Frame, parameter: str) -> str:
 
 
 def is_chosen(frame: Frame, node: cst.BaseExpression, receiver: cst.BaseExpression) -> bool:
-    """Whether the other branch of a choice brings what is read here: `y.cpu().numpy() if on_gpu else y.numpy()`.
+    """Whether the other branch of a choice by a device brings what is read here: `y.cpu().numpy() if on_gpu else y.numpy()`.
 
     Whoever wrote it knows when the tensor is on an accelerator.
     """
@@ -33,6 +38,10 @@ def is_chosen(frame: Frame, node: cst.BaseExpression, receiver: cst.BaseExpressi
 def _is_brought_otherwise(scope: cst.CSTNode, node: cst.CSTNode, name: str) -> bool:
     for choice in walk(scope):
         if not isinstance(choice, (cst.If, cst.IfExp)) or choice.orelse is None:
+            continue
+        if not any(
+            isinstance(part, cst.Name) and _OF_DEVICES.search(part.value) for part in walk(choice.test)
+        ):
             continue
         for here, there in ((choice.body, choice.orelse), (choice.orelse, choice.body)):
             if any(part is node for part in walk(here)) and any(_brings(part, name) for part in walk(there)):

@@ -208,6 +208,22 @@ PROGRAMS: dict[str, tuple[str, str]] = {
             return x.cuda() if wanted(option) else torch.ones(3).cuda()
         """,
     ),
+    "a tensor that another branch brings to the CPU for another reason": (
+        """
+        def predicted(net, x, on_gpu):
+            out = moved(x, on_gpu)
+            return out.cpu().numpy() if on_gpu else out.numpy()
+        def moved(x, option):
+            return x.cuda() if wanted(option) else torch.ones(3).cuda()
+        """,
+        """
+        def predicted(net, x, verbose):
+            out = moved(x, verbose)
+            return out.cpu().numpy() if verbose else out.numpy()
+        def moved(x, option):
+            return x.cuda() if wanted(option) else torch.ones(3).cuda()
+        """,
+    ),
     "one of the models that are published": (
         """
         def restored(net, name):
