@@ -474,7 +474,9 @@ def _forget_unreached(frame: Frame, span: tuple[int, int]) -> None:
             frame.set_state(Object(key), replace(state, device=UNKNOWN_DEVICE))
 
 
-def _moved_attribute(frame: Frame, held: Value, device: Device, seen: frozenset[object], parts: _Parts) -> Value:
+def _moved_attribute(
+    frame: Frame, held: Value, device: Device, seen: frozenset[object], parts: _Parts
+) -> Value:
     match held:
         case Tensor():
             return replace(held, device=device)
