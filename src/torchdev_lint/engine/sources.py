@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 400_000
 """Files longer than this are data, or generated: they are not read for what imports them."""
+MAX_NOTEBOOK_BYTES = 10 * MAX_BYTES
+"""The same for notebooks, which hold pictures and are only searched."""
 MAX_KEPT = 2_200_000
 """Bytes of source text whose trees are kept. Those that were only asked for once go first, then those used least recently."""
 TEXT_ALONE = 30
@@ -40,15 +42,16 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Below:
-    """What Python files, and directories, there are below a directory."""
+    """What Python files, notebooks and directories there are below a directory."""
 
     directories: dict[str, Stamp | None]
     files: dict[str, Stamp]
+    notebooks: dict[str, Stamp]
 
 
 def listed(directory: str) -> Below | None:
     """What is below a directory, sorted; None for more than `MAX_FILES` files, or directories."""
-    below = Below({}, {})
+    below = Below({}, {}, {})
     pending = [directory]
     while pending:
         current = pending.pop()
@@ -64,11 +67,15 @@ def listed(directory: str) -> Below | None:
                     status = entry.stat()
                     if status.st_size <= MAX_BYTES:
                         below.files[entry.path] = stamp_of(status)
+                elif entry.name.endswith(".ipynb"):
+                    status = entry.stat()
+                    if status.st_size <= MAX_NOTEBOOK_BYTES:
+                        below.notebooks[entry.path] = stamp_of(status)
         except OSError:
             continue
         if len(below.files) > MAX_FILES or len(below.directories) > MAX_FILES:
             return None
-    return Below(below.directories, dict(sorted(below.files.items())))
+    return Below(below.directories, dict(sorted(below.files.items())), below.notebooks)
 
 
 @dataclass(slots=True)
@@ -99,7 +106,7 @@ class DiskSources:
         self._size = 0
         self._seen: Seen | None = None
         self._below: dict[str, Below | None] = {}
-        self._mentioning: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._mentioning: dict[tuple[str, str, bool], tuple[str, ...]] = {}
         self._gone: set[int] = set()
         """What trees consisted of that were let go, by `id`."""
 
@@ -130,8 +137,8 @@ class DiskSources:
         self._below.clear()
         self._mentioning.clear()
 
-    def mentioning(self, directory: str, word: str) -> tuple[str, ...]:
-        """The Python files below a directory whose text has the word; none where there are too many files to look.
+    def mentioning(self, directory: str, word: str, *, notebooks: bool = False) -> tuple[str, ...]:
+        """The Python files (or notebooks) below a directory whose text has the word; none where there are too many files to look.
 
         What is concluded from it depends on each of those files, and on which there are.
         """
@@ -140,16 +147,17 @@ class DiskSources:
         below = self._below[directory]
         if below is None:
             return ()
+        files = below.notebooks if notebooks else below.files
         if self._seen is not None:
             for path, stamp in below.directories.items():
                 # nothing stands under the empty name, but it is found: this holds as long as the directory is as it was
                 self._seen.directories.setdefault(path, (stamp, {}))[1][""] = False
-            for path, stamp in below.files.items():
+            for path, stamp in files.items():
                 self._seen.files.setdefault(path, (stamp, ""))
-        key = (directory, word)
+        key = (directory, word, notebooks)
         if key not in self._mentioning:
             sought = word.encode()
-            self._mentioning[key] = tuple(path for path in below.files if sought in (_data(path) or b""))
+            self._mentioning[key] = tuple(path for path in files if sought in (_data(path) or b""))
         return self._mentioning[key]
 
     def text(self, path: str) -> str | None:

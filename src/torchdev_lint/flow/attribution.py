@@ -11,7 +11,9 @@ from dataclasses import dataclass
 
 import libcst as cst
 
+from torchdev_lint.flow import reach
 from torchdev_lint.flow.analysis import Analysis
+from torchdev_lint.flow.caller_results import is_moved_then
 from torchdev_lint.flow.callers_elsewhere import given_from_host
 from torchdev_lint.flow.callsites import Unwritten
 from torchdev_lint.flow.conditions import And, Atom, Formula, Key, Not, atoms
@@ -27,6 +29,7 @@ from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.host_functions import HOST_FILE, transforms_of
 from torchdev_lint.flow.lattice import (
     ATTRIBUTE,
+    Accelerator,
     Conflict,
     Cpu,
     Device,
@@ -39,8 +42,9 @@ from torchdev_lint.flow.lattice import (
 )
 from torchdev_lint.flow.operands import Operand, dotted, place_of
 from torchdev_lint.flow.trees import walk
+from torchdev_lint.flow.untaken import is_untaken
 from torchdev_lint.flow.values import Entries, Function, Items, Many, Object, State, Tensor, Value
-from torchdev_lint.torch_api.devices import DEVICE_NAME
+from torchdev_lint.torch_api.devices import DEVICE_NAME, names_only_the_cpu
 from torchdev_lint.torch_api.factories import FACTORIES
 from torchdev_lint.torch_api.libraries import SET_DEFAULT_DEVICE
 
@@ -111,9 +115,21 @@ def worth_telling(frame: Frame, found: Conflict) -> bool:
                 )
             if root[0] == "self" and not _has_parameters(frame.state(Object(root))):
                 return False
-            if root[0] == "parameter" and learn(given_from_host, frame, root):
+            if root[0] == "parameter" and (
+                learn(given_from_host, frame, root) or learn(is_moved_then, frame, root)
+            ):
                 return False
-    return True
+    used = any(isinstance(leaf, Accelerator) for leaf in (found.left, found.right))
+    return (used or not is_reached_on_host(frame)) and not learn(is_untaken, frame, found)
+
+
+def is_reached_on_host(frame: Frame) -> bool:
+    """Whether nothing that gets to the function, in a program, ever uses an accelerator."""
+    function = _outermost(frame)
+    if function is None:
+        return False
+    name = function.name if function.owner is None else function.owner.name
+    return frame.analysis.learn(reach.stays_on_host, frame.analysis, name)
 
 
 _EXPORT = re.compile(r"(?i)(?:^|_)onnx(?:_|$)")
@@ -202,29 +218,13 @@ def host_was_chosen(path: tuple[Formula, ...]) -> bool:
 _RUNS_ITSELF = re.compile(r"(?m)^(?:if __name__ *== *['\"]__main__['\"]|for |while |with )")
 
 
-_ACCELERATORS = re.compile(r"(?i)cuda|gpu|accelerat|\bmps\b|\bxpu\b|[hnt]pu\b|--device|get_default_device")
-_DEVICE_SET = re.compile(r"\bdevice *(?:: *[\w.]+ *)?=(?!=) *([^\n#]*)")
-_THE_CPU = re.compile(r"(?:torch\.)?(?:device\()?['\"]cpu['\"]")
-
-
-def _names_only_the_cpu(text: str) -> bool:
-    """Whether a program has one device, which is the CPU: nothing in it speaks of an accelerator."""
-    given = [match[1] for match in _DEVICE_SET.finditer(text)]
-    chosen = any(_THE_CPU.match(value) for value in given)
-    return (
-        chosen
-        and _ACCELERATORS.search(text) is None
-        and all(_THE_CPU.match(value) or value.startswith(("device", "self.device")) for value in given)
-    )
-
-
 def stays_on_host(analysis: Analysis) -> bool:
     """Whether nothing in the file is on an accelerator: it prepares data, or is a program that speaks of no other device."""
     known = analysis.notes.get("stays on host")
     if known is None:
         known = HOST_FILE.search(analysis.source.path) is not None or (
             analysis.says(_RUNS_ITSELF)
-            and (not analysis.speaks_of_devices or _names_only_the_cpu(analysis.written))
+            and (not analysis.speaks_of_devices or names_only_the_cpu(analysis.written))
         )
         analysis.notes["stays on host"] = known
     return bool(known)

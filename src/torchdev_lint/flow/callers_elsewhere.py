@@ -18,6 +18,7 @@ from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.host_functions import HOST_CLASS, HOST_FILE
 from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.trees import all_parameters, remembered, walk
+from torchdev_lint.flow.values import Function
 from torchdev_lint.torch_api.devices import DEVICE_NAME
 from torchdev_lint.torch_api.factories import FACTORIES
 
@@ -35,25 +36,37 @@ def given_from_host(frame: Frame, key: Key) -> bool:
 
     Tests say nothing: they run on the CPU.
     """
+    function = owner_of(frame, key)
+    if function is None:
+        return False
+    return _goes_along(function.node, str(key[2])) or place_given(frame, key) == "host"
+
+
+def place_given(frame: Frame, key: Key) -> Place:
+    """Where what the callers give for the parameter with this key is, as far as that can be seen."""
+    function = owner_of(frame, key)
+    if function is None:
+        return "unknown"
+    owner = function.owner
+    if owner is not None and (
+        owner.is_module or owner.is_autograd_function or function.name.startswith("__")
+    ):
+        return "unknown"
+    known: dict[Key, Place] = frame.analysis.notes.setdefault("given from host", {})
+    if key not in known:
+        known[key] = _given(frame, function.node, str(key[2]), owner.name if owner is not None else "", 0)
+    return known[key]
+
+
+def owner_of(frame: Frame, key: Key) -> Function | None:
+    """The function of the checked file whose parameter has this key, on the way to here."""
     current: Frame | None = frame
     while current is not None and (current.function is None or id(current.function.node) != key[1]):
         current = current.caller
     function = None if current is None else current.function
     if function is None or not isinstance(function.node, cst.FunctionDef) or frame.source.foreign:
-        return False
-    if _goes_along(function.node, str(key[2])):
-        return True
-    owner = function.owner
-    if owner is not None and (
-        owner.is_module or owner.is_autograd_function or function.name.startswith("__")
-    ):
-        return False
-    known: dict[Key, bool] = frame.analysis.notes.setdefault("given from host", {})
-    if key not in known:
-        known[key] = (
-            _given(frame, function.node, str(key[2]), owner.name if owner is not None else "", 0) == "host"
-        )
-    return known[key]
+        return None
+    return function
 
 
 def _given(frame: Frame, node: cst.FunctionDef, parameter: str, owner: str, depth: int) -> Place:
@@ -182,6 +195,12 @@ def _position(node: cst.FunctionDef, parameter: str) -> int | None:
     return names.index(parameter) - (names[0] in ("self", "cls"))
 
 
+def argument_given(node: cst.FunctionDef, call: cst.Call, parameter: str) -> cst.BaseExpression | None:
+    """What a call of a function gives for a parameter; None where it leaves it out, or hands over what it has in a list."""
+    position = _position(node, parameter)
+    return None if position is None else _argument(call, position, parameter)
+
+
 def _argument(call: cst.Call, position: int, parameter: str) -> cst.BaseExpression | None:
     given = [one for one in call.args if one.keyword is None]
     if any(one.star for one in call.args):
@@ -243,7 +262,7 @@ def _place(
         case cst.Call(func=cst.Attribute(value=receiver, attr=cst.Name(value=method)), args=arguments):
             if method in ("cpu", "numpy"):
                 return "host"
-            if method in ("cuda", "to") and (told := _moved(method, arguments)) != "unknown":
+            if method in ("cuda", "to") and (told := moved_by(method, arguments)) != "unknown":
                 return told
             path = dotted(expression.func) or ""
             if path in FACTORIES or _MAKES.search(path) or path.startswith(_ARRAYS):
@@ -277,7 +296,8 @@ def _place(
     return _of({_place(frame, part, before, function, depth, steps - 1) for part in parts})
 
 
-def _moved(method: str, arguments: Sequence[cst.Arg]) -> Place:
+def moved_by(method: str, arguments: Sequence[cst.Arg]) -> Place:
+    """Where a call of `to` or `cuda` takes what it is called on."""
     given = next(
         (one.value for one in arguments if one.keyword is None or one.keyword.value == "device"), None
     )

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from torchdev_lint.flow import caller_results
 from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.events import Event, MixedOperation, ModelCall
@@ -126,7 +127,9 @@ def _declared_in_vain(frame: Frame, function: Function, name: str) -> bool:
     node = function.node
     if any(True for _ in reads(node.body, name)) or places_otherwise(node) or is_imposed(function):
         return False
-    return not _is_named_as_a_value(frame.analysis, function) and not says_unused(frame.analysis, node)
+    if _is_named_as_a_value(frame.analysis, function) or says_unused(frame.analysis, node):
+        return False
+    return not frame.analysis.learn(caller_results.nobody_gives, frame, function, name)
 
 
 def is_imposed(function: Function) -> bool:

@@ -12,6 +12,7 @@ from torchdev_lint.flow.attribution import (
     argument_of,
     called,
     host_was_chosen,
+    is_reached_on_host,
     report_at,
     stays_on_host,
     transfer_of,
@@ -146,7 +147,11 @@ def _is_on_purpose(frame: Frame, leaf: Leaf) -> bool:
     if not isinstance(leaf, Symbol) or not isinstance(receiver, Object):
         return False
     if leaf.key == ("device", receiver.key):
-        stays = stays_on_host(frame.analysis) or frame.analysis.only_on_host(receiver.key)
+        stays = (
+            stays_on_host(frame.analysis)
+            or frame.analysis.only_on_host(receiver.key)
+            or is_reached_on_host(frame)
+        )
         return frame.state(receiver).kind == "module" and not stays
     transfer = transfer_of(frame, leaf.origin.root() if leaf.origin is not None else None)
     given = None if transfer is None else dotted(transfer.argument)

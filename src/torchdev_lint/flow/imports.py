@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from torchdev_lint.flow.values import UNKNOWN, Api, Namespace, Value
@@ -19,11 +20,20 @@ class Imports(Protocol):
     def in_package(self) -> bool:
         """Whether the checked file belongs to a package, as far as is known: to more than the program beside it."""
 
+    def in_program(self) -> bool:
+        """Whether the file is part of programs of which all is in sight: nobody else installs them."""
+
+    def imported_texts(self, importer: str, base: str, names: Sequence[str]) -> list[tuple[str, str]]:
+        """The files of the project, by path, with their texts, that `from base import names` in another file reads."""
+
     def texts_around(self, analysis: Analysis) -> list[str]:
         """The texts of the scripts beside the checked file, and of the files of the project that it imports from."""
 
     def callers(self, name: str, told: str) -> list[tuple[str, cst.Module]]:
         """The other files of the project, by path, that call something of this name, and name what is `told` (a module or a class), too."""
+
+    def in_notebooks(self, word: str) -> bool:
+        """Whether a notebook of the project, other than the checked one, has a word."""
 
     def mentioning(self, word: str) -> list[tuple[str, str]] | None:
         """The other files of the project, by absolute path, with their texts, that have a word; None where they are not known."""
@@ -77,6 +87,14 @@ class NoImports:
         """Nothing is known of what is beside it."""
         return False
 
+    def in_program(self) -> bool:
+        """Nothing is known of who else has it."""
+        return False
+
+    def imported_texts(self, importer: str, base: str, names: Sequence[str]) -> list[tuple[str, str]]:
+        """None are known."""
+        return []
+
     def texts_around(self, analysis: Analysis) -> list[str]:
         """None are known."""
         return []
@@ -84,6 +102,10 @@ class NoImports:
     def callers(self, name: str, told: str) -> list[tuple[str, cst.Module]]:
         """None are known."""
         return []
+
+    def in_notebooks(self, word: str) -> bool:
+        """None are known."""
+        return False
 
     def mentioning(self, word: str) -> list[tuple[str, str]] | None:
         """It is not known which they are."""

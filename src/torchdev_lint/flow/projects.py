@@ -62,6 +62,11 @@ _CLASS_NAME = re.compile(r"[A-Z]\w*[a-z]")
 _INSTALLED_BY = ("setup.py", "setup.cfg", "pyproject.toml")
 """What makes a project something that others install and put on the device that they want."""
 
+_INSTALLS = re.compile(
+    r"\bsetup\(|(?m:^\[(?:project|build-system|metadata|options|tool\.(?:poetry|flit|pdm|hatch)[\w.]*)\])"
+)
+"""What a file says that makes it one: others only configure tools."""
+
 _NAMES_A_GPU = re.compile(
     r"cuda:(?:[1-9{%]|['\"] *[+%])|\.cuda\((?!\s*(?:\)|0\s*\)|non_blocking|async))|['\"]cuda['\"] *, *\w|device_map|"
     r"device_ids(?!\s*=\s*(?:list\()?range\(\s*torch\.cuda\.device_count\(\)\s*\))|"
@@ -100,8 +105,8 @@ class Sources(Protocol):
     def tree(self, path: str) -> cst.Module | None:
         """The parsed text; None when it does not parse."""
 
-    def mentioning(self, directory: str, word: str) -> tuple[str, ...]:
-        """The Python files below a directory whose text has the word; none where there are too many files to look."""
+    def mentioning(self, directory: str, word: str, *, notebooks: bool = False) -> tuple[str, ...]:
+        """The Python files (or notebooks) below a directory whose text has the word; none where there are too many files to look."""
 
 
 class Project:
@@ -169,6 +174,28 @@ class Project:
             text is None or ("set_device(" not in text and _names_another_gpu(text)) for text in texts
         )
 
+    def in_program(self) -> bool:
+        """Whether the file is part of programs of which all is in sight: nobody else installs them."""
+        above = up_to_root(os.path.dirname(self.path), self.sources.exists)
+        if above is None or any(
+            _INSTALLS.search(self.sources.text(os.path.join(root, name)) or "")
+            for root in above
+            for name in _INSTALLED_BY
+            if self.sources.exists(os.path.join(root, name))
+        ):
+            return False
+        return self.path in self.sources.mentioning(above[-1], "torch")
+
+    def imported_texts(self, importer: str, base: str, names: Sequence[str]) -> list[tuple[str, str]]:
+        """The files of the project, by path, with their texts, that `from base import names` in another file reads."""
+        found = self._resolve(importer, base)
+        if found is None:
+            return []
+        below = (submodule(found[0], name, self.sources.exists) for name in names)
+        files = dict.fromkeys(one.file for one in (found[0], *below) if one is not None)
+        texts = [(path, self.sources.text(path)) for path in files if path is not None]
+        return [(path, text) for path, text in texts if text is not None]
+
     def texts_around(self, analysis: Analysis) -> list[str]:
         """The texts of the scripts beside the file, of what saves anything there, and of the files that it imports from at its top."""
         beside = os.path.dirname(self.path)
@@ -205,6 +232,13 @@ class Project:
         ]
         trees = [(path, self.sources.tree(path)) for path in found[:MAX_CALLERS]]
         return [(path, tree) for path, tree in trees if tree is not None]
+
+    def in_notebooks(self, word: str) -> bool:
+        """Whether a notebook of the project, other than the checked one, has a word."""
+        above = up_to_root(os.path.dirname(self.path), self.sources.exists)
+        if above is None:
+            return False
+        return any(path != self.path for path in self.sources.mentioning(above[-1], word, notebooks=True))
 
     def mentioning(self, word: str) -> list[tuple[str, str]] | None:
         """The other files of the project, with their texts, that have a word; None without a root, or where there are too many to look.

@@ -41,7 +41,7 @@ class Looked:
     sources: Sources
     existing: dict[str, bool] = field(default_factory=dict)
     texts: dict[str, str | None] = field(default_factory=dict)
-    mentions: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
+    mentions: dict[tuple[str, str, bool], tuple[str, ...]] = field(default_factory=dict)
 
     def exists(self, path: str) -> bool:
         """Whether there is a file or a directory."""
@@ -61,11 +61,12 @@ class Looked:
         self.text(path)
         return self.sources.tree(path)
 
-    def mentioning(self, directory: str, word: str) -> tuple[str, ...]:
+    def mentioning(self, directory: str, word: str, *, notebooks: bool = False) -> tuple[str, ...]:
         """The files below a directory that have a word."""
-        found = self.mentions.get((directory, word))
+        asked = (directory, word, notebooks)
+        found = self.mentions.get(asked)
         if found is None:
-            found = self.mentions[directory, word] = self.sources.mentioning(directory, word)
+            found = self.mentions[asked] = self.sources.mentioning(directory, word, notebooks=notebooks)
         return found
 
     def is_unchanged(self, sources: Sources) -> bool:
@@ -73,7 +74,10 @@ class Looked:
         return (
             all(sources.exists(path) == found for path, found in self.existing.items())
             and all(sources.text(path) == text for path, text in self.texts.items())
-            and all(sources.mentioning(*asked) == found for asked, found in self.mentions.items())
+            and all(
+                sources.mentioning(directory, word, notebooks=notebooks) == found
+                for (directory, word, notebooks), found in self.mentions.items()
+            )
         )
 
 

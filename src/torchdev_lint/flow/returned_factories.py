@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from torchdev_lint.flow import disagreeing_returns
+from torchdev_lint.flow import caller_results, disagreeing_returns
 from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.attribution import worth_telling
 from torchdev_lint.flow.device_values import same_device
@@ -73,7 +73,11 @@ def check(frame: Frame, function: Function) -> None:
             beside = _beside(frame, node, origin, given)
             if beside is not None and not _is_filled_one_by_one(node, origin):
                 found[origin] = beside
-    if not found or frame.analysis.learn(_moved_by_caller, frame, function.name):
+    if (
+        not found
+        or frame.analysis.learn(_moved_by_caller, frame, function.name)
+        or frame.analysis.learn(caller_results.becomes_parameter, frame, function)
+    ):
         return
     for origin, (name, device) in found.items():
         if not worth_telling(frame, Conflict(Level.POSSIBLE, device, Cpu(origin))):

@@ -78,9 +78,9 @@ class EditorSources:
         held = self.open.get(path)
         return self.disk.text(path) if held is None else unify_newlines(held)
 
-    def mentioning(self, directory: str, word: str) -> tuple[str, ...]:
-        """The Python files below a directory that have a word, as they are on disk."""
-        return self.disk.mentioning(directory, word)
+    def mentioning(self, directory: str, word: str, *, notebooks: bool = False) -> tuple[str, ...]:
+        """The Python files (or notebooks) below a directory that have a word, as they are on disk."""
+        return self.disk.mentioning(directory, word, notebooks=notebooks)
 
     def tree(self, path: str) -> cst.Module | None:
         """The parsed text; None when there is none or it does not parse."""

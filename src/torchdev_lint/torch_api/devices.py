@@ -94,3 +94,19 @@ _SEEDING = re.compile(r"\btorch\.cuda\.(?:manual_seed|manual_seed_all|seed|seed_
 def speaks_of_devices(text: str) -> bool:
     """Whether a text speaks of devices, more than to seed them."""
     return _DEVICE_WORDS.search(_SEEDING.sub("", text)) is not None
+
+
+_ACCELERATORS = re.compile(r"(?i)cuda|gpu|accelerat|\bmps\b|\bxpu\b|[hnt]pu\b|--device|get_default_device")
+_DEVICE_SET = re.compile(r"\bdevice *(?:: *[\w.]+ *)?=(?!=) *([^\n#]*)")
+_THE_CPU = re.compile(r"(?:\w+\.)?(?:device\()?['\"]cpu['\"]")
+
+
+def names_only_the_cpu(text: str) -> bool:
+    """Whether a program has one device, which is the CPU: nothing in it speaks of an accelerator."""
+    given = [match[1] for match in _DEVICE_SET.finditer(text)]
+    chosen = any(_THE_CPU.match(value) for value in given)
+    return (
+        chosen
+        and _ACCELERATORS.search(text) is None
+        and all(_THE_CPU.match(value) or value.startswith(("device", "self.device")) for value in given)
+    )

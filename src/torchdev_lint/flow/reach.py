@@ -1,0 +1,140 @@
+"""Which code of a program gets to a function or class, and whether any of it puts things on an accelerator.
+
+A function of a program (not of a library, which others install) is only ever given what the program's own files hand over, and a module
+of it is only where they put it. So what leads to it is followed upwards, by name, without executing anything: the
+definitions that name it, those that name these, up to what runs at the top of a file. Where none of these speaks of an accelerator,
+nor any file that they get their helpers from, nothing there is on one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+
+from torchdev_lint.flow.analysis import Analysis
+from torchdev_lint.torch_api.devices import names_only_the_cpu, speaks_of_devices
+
+MAX_NAMES = 12
+"""Definitions on the way up; beyond that it is not known who gets there."""
+
+_BLOCK = re.compile(r"(?:async\s+def|def|class)[ \t]+(\w+)|(\w+)[ \t]*(?::[^=\n]+)?=(?!=)")
+_LEFT = re.compile(r"(?m)^(?=[^\s#)\]}])")
+_IMPORTS = re.compile(
+    r"(?m)^[ \t]*(?:from[ \t]+[\w.]+[ \t]+import[ \t]*(?:\([^)]*\)|[^\n]*)|import[ \t]+[^\n]*)"
+)
+_IMPORTED = re.compile(
+    r"(?m)^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n#]*)|import[ \t]+([\w.]+))"
+)
+
+_MOVES_ITSELF = re.compile(r"\bself\s*\.\s*(?:to|cuda|xpu|mps)\(|(?i:device|accelerat)")
+"""What a definition says that puts itself somewhere; it may take what it works on there and back."""
+
+_REGISTERED = re.compile(r"(?im)^@.*regist")
+"""A definition that is found by what it was registered as."""
+
+_RUNS_MODELS = re.compile(
+    r"(?i)lightning|\btrainer\b|\bTrainer\(|\bLearner\b|\brunner\b|accelerat|skorch|fastai|catalyst|poutyne|deepspeed|horovod|composer|keras"
+)
+"""Libraries, and what programs call things, that put a model on an accelerator of their own accord."""
+
+Block = tuple[str, str]
+"""A definition (or an assignment: `MODELS = {"a": A}`) at the top of a file, by name, with its text; what just runs has no name."""
+
+
+def blocks(text: str) -> list[Block]:
+    """The definitions and assignments at the top of a text, and first what stands between them, without its imports."""
+    found: list[Block] = []
+    between: list[str] = []
+    starts = [match.start() for match in _LEFT.finditer(text)]
+    if not starts or starts[0] > 0:
+        starts.insert(0, 0)
+    decorators = ""
+    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+        part = text[start:end]
+        begun = _BLOCK.match(part)
+        if part.startswith("@"):
+            decorators += part
+            continue
+        if begun is not None:
+            found.append((begun[1] or begun[2], decorators + part))
+        else:
+            between.append(part)
+        decorators = ""
+    return [("", without_imports("".join(between))), *found]
+
+
+def without_imports(text: str) -> str:
+    """A text less its import statements."""
+    return _IMPORTS.sub("", text)
+
+
+def stays_on_host(analysis: Analysis, name: str) -> bool:
+    """Whether all that gets to a definition at the top of the checked file, of a program, leaves everything on the CPU.
+
+    Something that runs has to get there: what nobody names may be for whoever finds it.
+    """
+    known: dict[str, bool] = analysis.notes.setdefault("reach", {})
+    if name not in known:
+        known[name] = analysis.imports.in_program() and _stays(analysis, name)
+    return known[name]
+
+
+def _stays(analysis: Analysis, name: str) -> bool:
+    path, text = analysis.source.path, analysis.written
+    own = blocks(text)
+    if not any(one == name and not _MOVES_ITSELF.search(body) for one, body in own):
+        return False
+    if any(one == name and _REGISTERED.search(body) for one, body in own):
+        return False
+    done: set[tuple[str, str]] = set()
+    pending = [(path, name)]
+    run = False
+    while pending:
+        current = pending.pop()
+        if current in done:
+            continue
+        done.add(current)
+        if len(done) > MAX_NAMES or analysis.imports.in_notebooks(current[1]):
+            return False
+        for file, block, body, whole in _naming(analysis, own, *current):
+            if _moves(whole if file != path or not block else body):
+                return False
+            if file != path and any(map(_moves, _helpers(analysis, file, whole))):
+                return False
+            if block and block != "main":
+                pending.append((file, block))
+            else:
+                run = True
+    return run
+
+
+def _naming(
+    analysis: Analysis, own: list[Block], defined_in: str, name: str
+) -> Iterator[tuple[str, str, str, str]]:
+    """The definitions of the project that name one: the file, their name and text, and the text of the file."""
+    word = re.compile(rf"\b{re.escape(name)}\b")
+    others = analysis.imports.mentioning(name)
+    for file, text in ((analysis.source.path, analysis.written), *(others or ())):
+        if not word.search(text):
+            continue
+        parts = own if file == analysis.source.path else blocks(text)
+        if file != defined_in and any(one == name for one, _ in parts):
+            continue  # it has one of its own
+        for block, body in parts:
+            if not (file == defined_in and block == name) and word.search(body):
+                yield file, block, body, text
+
+
+def _helpers(analysis: Analysis, file: str, text: str) -> Iterator[str]:
+    """The texts of the files of the project that a file imports from, but for the one that is checked."""
+    for match in _IMPORTED.finditer(text):
+        base = match[1] or match[3]
+        names = re.findall(r"\w+", match[2] or "")
+        for path, imported in analysis.imports.imported_texts(file, base, names):
+            if path != analysis.source.path and os.path.basename(path) != "__init__.py":
+                yield imported
+
+
+def _moves(text: str) -> bool:
+    return (speaks_of_devices(text) and not names_only_the_cpu(text)) or _RUNS_MODELS.search(text) is not None

@@ -1,0 +1,279 @@
+"""Pairs of look-alikes of who gets to a function or a module: what is right in one project, beside what is wrong in another."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from torchdev_lint.config import Config
+from torchdev_lint.engine.findings import findings
+from torchdev_lint.engine.sources import DiskSources
+
+
+def _checked(root: Path, files: dict[str, str], name: str = "model.py") -> list[str]:
+    """The findings of a file in a repository with these files."""
+    (root / ".git").mkdir()
+    for path, text in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(textwrap.dedent(text))
+    text = (root / name).read_text()
+    told = findings(text, str(root / name), Config(root=str(root)), sources=DiskSources())
+    return [finding.code for finding in told if not finding.code.startswith("TDV1")]
+
+
+MODEL = """
+import torch
+from torch import nn
+class Basis(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.register_buffer("basis", torch.eye(size))
+    def transform(self, wave):
+        return nn.functional.conv1d(wave.cuda(), self.basis.cuda()).cpu()
+class Spectrum(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.inner = Basis(size)
+        self.register_buffer("bands", torch.eye(size))
+    def forward(self, wave):
+        there = self.inner.transform(wave)
+        return torch.matmul(self.bands, there)
+"""
+ON_HOST = """
+import numpy as np
+from model import Spectrum
+class Features:
+    def __init__(self):
+        self.spectrum = Spectrum(80)
+"""
+RUN = "from features import Features\nFeatures().spectrum.transform(3)\n"
+TRAIN = """
+import torch
+from features import Features
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+"""
+REACHED = {
+    "by a program of the CPU": ({"preprocess.py": RUN}, []),
+    "by one that speaks of accelerators": (
+        {"train.py": TRAIN + "model = Features().spectrum.to(device)\n"},
+        ["TDV004"],
+    ),
+    "by both": ({"preprocess.py": RUN, "train.py": TRAIN + "Features()\n"}, ["TDV004"]),
+    "by one that names the CPU": (
+        {
+            "preprocess.py": RUN
+            + "import torch\ndevice = torch.device('cpu')\nFeatures().spectrum.to(device)\n"
+        },
+        [],
+    ),
+    "by one that hands it to what moves it": (
+        {
+            "preprocess.py": "from features import Features\nfrom training import train\ntrain(Features())\n",
+            "training.py": "def train(what):\n    what.spectrum.cuda()\n",
+        },
+        ["TDV004"],
+    ),
+    "by one that leaves that to a library": (
+        {"fit.py": "from pytorch_lightning import Trainer\n" + RUN + "Trainer().fit(Features())\n"},
+        ["TDV004"],
+    ),
+    "by nothing that runs": ({"other.py": "from features import Features\n"}, ["TDV004"]),
+    "by a table of classes": (
+        {
+            "preprocess.py": RUN,
+            "zoo.py": "from features import Features\nTABLE = {'features': Features}\n",
+            "train.py": "from zoo import TABLE\nTABLE['features']().spectrum.cuda()\n",
+        },
+        ["TDV004"],
+    ),
+    "by a notebook": (
+        {"preprocess.py": RUN, "show.ipynb": '{"x": "Features().spectrum.cuda()"}'},
+        ["TDV004"],
+    ),
+    "as a library": (
+        {"preprocess.py": RUN, "setup.py": "from setuptools import setup\nsetup(name='spectra')\n"},
+        ["TDV004"],
+    ),
+    "with tools that are configured": (
+        {"preprocess.py": RUN, "pyproject.toml": "[tool.ruff]\nline-length = 100\n"},
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize(("files", "found"), REACHED.values(), ids=REACHED)
+def test_who_gets_to_a_module(tmp_path: Path, files: dict[str, str], found: list[str]) -> None:
+    """A module that nothing in the program ever puts on an accelerator is on the CPU."""
+    assert _checked(tmp_path, {"model.py": MODEL, "features.py": ON_HOST, **files}) == found
+
+
+@pytest.mark.parametrize(
+    ("before", "found"), [("", []), ("@TABLE.register\n", ["TDV004"])], ids=["by its name", "by a registry"]
+)
+def test_a_module_that_is_registered(tmp_path: Path, before: str, found: list[str]) -> None:
+    """What is found by what it was registered as may be used by whoever knows that."""
+    model = MODEL.replace("class Spectrum", f"from table import TABLE\n{before}class Spectrum")
+    files = {"model.py": model, "features.py": ON_HOST, "preprocess.py": RUN}
+    assert _checked(tmp_path, files) == found
+
+
+def test_a_module_that_moves_itself(tmp_path: Path) -> None:
+    model = MODEL.replace("self.inner = Basis(size)", "self.inner = Basis(size)\n        self.device = None")
+    files = {"model.py": model, "features.py": ON_HOST, "preprocess.py": RUN}
+    assert _checked(tmp_path, files) == ["TDV004"]
+
+
+ACTOR = """
+import torch
+from torch import nn
+class Actor(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+    def forward(self, state):
+        return self.layer(state).argmax().numpy()
+"""
+
+
+@pytest.mark.parametrize(("move", "found"), [("", []), (".cuda()", ["TDV010"])])
+def test_who_gets_to_what_is_read(tmp_path: Path, move: str, found: list[str]) -> None:
+    worker = f"from model import Actor\ndef work():\n    return Actor(){move}\nif __name__ == '__main__':\n    work()\n"
+    assert _checked(tmp_path, {"model.py": ACTOR, "worker.py": worker}) == found
+
+
+PATCH = """
+import torch
+MEAN, STD = torch.tensor([0.5, 0.5, 0.5]), torch.tensor([0.2, 0.2, 0.2])
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+def scaled(patch: torch.Tensor):
+    return (torch.tanh(patch) - MEAN[:, None]) / STD[:, None]
+def placed(image, patch):
+    image[:, 3:] = scaled(patch)
+    return image
+"""
+MOVED = {
+    "what the callers move": ("patched = placed(image, patch)\n    net(patched.to(device))", []),
+    "what they move at once": ("net(placed(image, patch).to(device))", []),
+    "what they use as it is": ("net(placed(image, patch))", ["TDV004", "TDV004"]),
+    "what they bring to the CPU": ("net(placed(image, patch).cpu())", ["TDV004", "TDV004"]),
+    "what was there before": (
+        "patch = patch.to(device)\n    net(placed(image, patch).to(device))",
+        ["TDV004", "TDV004"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("use", "found"), MOVED.values(), ids=MOVED)
+def test_what_becomes_of_the_result(tmp_path: Path, use: str, found: list[str]) -> None:
+    """What a function computes for all its callers to move is on the CPU until then."""
+    model = f"{PATCH}def attack(net, image, patch):\n    {use}\n"
+    assert _checked(tmp_path, {"model.py": model}) == found
+
+
+BRANCH = """
+import torch
+from torch import nn
+class Pooling(nn.Module):
+    def __init__(self, kind):
+        super().__init__()
+        self.kind = kind
+    def pooled(self, x: torch.Tensor):
+        if self.kind == "avg":
+            pool = nn.AvgPool1d(2)
+        else:
+            pool = nn.Conv1d(3, 3, 2)
+        return pool(x)
+"""
+MADE = {
+    "as all say": ("Pooling('avg')", []),
+    "as one says": ("Pooling('avg'), Pooling('conv')", ["TDV001"]),
+    "as somebody says": ("Pooling(args.kind)", ["TDV001"]),
+    "by a table": ("{'pooling': Pooling, 'avg': Pooling('avg')}", ["TDV001"]),
+    "by a class of its own": ("Pooling('avg')\nclass Own(Pooling):\n    pass", ["TDV001"]),
+}
+
+
+@pytest.mark.parametrize(("made", "found"), MADE.values(), ids=MADE)
+def test_a_way_that_nobody_takes(tmp_path: Path, made: str, found: list[str]) -> None:
+    """What is only done for an option that no construction names is done for nobody."""
+    use = f"import torch\nfrom model import Pooling\ndevice = torch.device('cuda')\nlayers = {made}\n"
+    assert _checked(tmp_path, {"model.py": BRANCH, "use.py": use}) == found
+
+
+DEFAULT = """
+import torch
+def weighted(x: torch.Tensor, weights=None):
+    if weights is None:
+        weights = torch.ones(len(x), 3)
+    return x * weights
+"""
+GIVEN = {
+    "by everybody": ("weighted(y, y + 1)", []),
+    "by keyword": ("weighted(y, weights=[y])", []),
+    "not by everybody": ("weighted(y, y + 1), weighted(y)", ["TDV005"]),
+    "by whoever it is handed to": ("weighted(y, y + 1), map(weighted, y)", ["TDV005"]),
+}
+
+
+@pytest.mark.parametrize(("calls", "found"), GIVEN.values(), ids=GIVEN)
+def test_a_default_that_nobody_needs(tmp_path: Path, calls: str, found: list[str]) -> None:
+    use = f"import torch\nfrom model import weighted\ny = torch.ones(3, 3).cuda()\nprint({calls})\n"
+    assert _checked(tmp_path, {"model.py": DEFAULT, "use.py": use}) == found
+
+
+@pytest.mark.parametrize(("name", "found"), [("setup.py", ["TDV005"]), ("install.py", [])])
+def test_a_default_of_a_library(tmp_path: Path, name: str, found: list[str]) -> None:
+    """Whoever installs a library may leave out what it never leaves out itself."""
+    use = "import torch\nfrom model import weighted\ny = torch.ones(3, 3).cuda()\nprint(weighted(y, y + 1))\n"
+    setup = "from setuptools import setup\nsetup(name='weights')\n"
+    assert _checked(tmp_path, {"model.py": DEFAULT, "use.py": use, name: setup}) == found
+
+
+DECLARED = """
+import torch
+def parsed(lines, device=None):
+    return torch.tensor([float(line) for line in lines])
+def read(path, device=None):
+    return parsed(open(path), device)
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "found"),
+    [("read('a.txt')", []), ("read('a.txt', 'cuda')", ["TDV017"]), ("parsed([], device=where)", ["TDV017"])],
+)
+def test_a_device_that_nobody_gives(tmp_path: Path, call: str, found: list[str]) -> None:
+    use = f"import torch\nfrom model import parsed, read\nwhere = torch.device('cuda')\ntable = {call}\n"
+    assert _checked(tmp_path, {"model.py": DECLARED, "use.py": use}) == found
+
+
+TABLE = """
+import torch
+def table(initial: torch.Tensor, size=None):
+    if size is not None:
+        found = torch.empty(size, initial.size(1))
+    else:
+        found = initial
+    return found
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "found"),
+    [("nn.Parameter(table(initial))", []), ("table(initial)", ["TDV005"])],
+    ids=["registered", "as it is"],
+)
+def test_what_becomes_a_parameter(tmp_path: Path, use: str, found: list[str]) -> None:
+    """What all callers register in a module moves with it."""
+    layer = f"""
+        from torch import nn
+        from model import table
+        class Layer(nn.Module):
+            def __init__(self, initial):
+                super().__init__()
+                self.weights = {use}
+                self.cuda()
+        """
+    assert _checked(tmp_path, {"model.py": TABLE, "layer.py": layer}) == found
