@@ -247,11 +247,11 @@ def _call_object(frame: Frame, thing: Object, site: CallSite) -> Value:
         return _call_in_order(frame, thing, parts, site)
     if state.kind == "module" or state.moved:
         return modules.call_module(frame, thing, site)
-    if _is_part_of_module(frame, thing, state):
-        return modules.call_part(frame, thing, site)
     tokenized = torch_functions.tokenizer_result(site, "")
     if tokenized is not None:
-        return tokenized
+        return tokenized  # a module's own tokenizer, too, makes them on the CPU
+    if _is_part_of_module(frame, thing, state):
+        return modules.call_part(frame, thing, site)
     if _runs_model(frame, thing):
         check_inputs_together(frame, thing, site)
         if is_module_like(frame, thing):

@@ -129,20 +129,20 @@ def _is_no_module(whole: cst.CSTNode, receiver: cst.BaseExpression) -> bool:
     """Whether a thing is a tensor by what the function does with it, or as an entry of a batch."""
     match receiver:
         case cst.Subscript(value=cst.Name(value=name)):
-            return _holds_batch(whole, name)
+            return holds_batch(whole, name)
         case cst.Name(value=name):
             return _is_used_as_tensor(whole, name)
         case _:
             return False
 
 
-def _holds_batch(whole: cst.CSTNode, name: str) -> bool:
+def holds_batch(whole: cst.CSTNode, name: str) -> bool:
     """Whether a name holds a batch: so called, or given by a loader."""
     if _BATCH.search(name):
         return True
     return any(
         _LOADER.search((dotted(loop.iter) or "").rpartition(".")[2]) is not None
-        and _is_target(loop.target, name)
+        and is_target(loop.target, name)
         for loop in walk(whole)
         if isinstance(loop, cst.For)
     )
@@ -156,13 +156,13 @@ def _is_entry(whole: cst.CSTNode, name: str) -> bool:
         and isinstance(loop.iter.func, cst.Attribute)
         and loop.iter.func.attr.value in ("items", "values")
         and isinstance(loop.iter.func.value, cst.Name)
-        and _is_target(loop.target, name)
-        and _holds_batch(whole, loop.iter.func.value.value)
+        and is_target(loop.target, name)
+        and holds_batch(whole, loop.iter.func.value.value)
         for loop in walk(whole)
     )
 
 
-def _is_target(target: cst.CSTNode, name: str) -> bool:
+def is_target(target: cst.CSTNode, name: str) -> bool:
     return any(isinstance(part, cst.Name) and part.value == name for part in walk(target))
 
 
@@ -181,7 +181,14 @@ def _is_used_as_tensor(whole: cst.CSTNode, name: str) -> bool:
             case cst.Subscript(value=cst.Name(value=base), slice=[_, _, *_]) if base == name:
                 shown = shown or any(isinstance(element.slice, cst.Slice) for element in node.slice)
             case cst.AssignTarget(target=target) | cst.For(target=target):
-                bound += _is_target(target, name)
+                bound += is_target(target, name)
+            case (
+                cst.BinaryOperation(
+                    left=cst.Name(value=operand), operator=cst.Add() | cst.Subtract() | cst.Multiply()
+                )
+                | cst.AugAssign(target=cst.Name(value=operand))
+            ) if operand == name:
+                shown = True  # there is no arithmetic of modules
             case _:
                 pass
     return shown and bound <= 1

@@ -30,8 +30,11 @@ _HOST_FUNCTION = re.compile(
 HOST_CLASS = re.compile(
     r"(?:Dataset|DataModule|Collat\w+|Transforms?|Augment\w*|Tokenizer\w*|Plotter|Visuali[sz]er|TestCase|Tests?|Reader|Writer)$"
 )
-_HOST_BASE = re.compile(rf"{HOST_CLASS.pattern}|^(?:Batch|Random|Distributed|Weighted\w*)?Sampler$|Loader$")
+_HOST_BASE = re.compile(rf"{HOST_CLASS.pattern}|Loader$")
 """Classes, by their name or that of a base, whose methods work on the host."""
+
+_SAMPLER = re.compile(r"^(?:Batch|Random|Distributed|Weighted\w*)?Sampler$")
+"""Samplers of data, but for what such a class is given as tensors: a project calls that a sampler which draws actions, too."""
 
 
 @remembered(cst.Module)
@@ -65,7 +68,9 @@ def works_on_host(function: Function) -> bool:
         return True
     bases = [base.path.rpartition(".")[2] for base in owner.bases if isinstance(base, Api)]
     bases += [base.model.name for base in owner.bases if isinstance(base, Class)]
-    return any(_HOST_BASE.search(name) for name in bases)
+    return any(_HOST_BASE.search(name) for name in bases) or (
+        any(_SAMPLER.search(name) for name in bases) and not _speaks_of_tensors(function)
+    )
 
 
 def _speaks_of_tensors(function: Function) -> bool:

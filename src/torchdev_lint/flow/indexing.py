@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from torchdev_lint.flow import (
@@ -9,8 +11,8 @@ from torchdev_lint.flow import (
     returned_factories,
 )
 from torchdev_lint.flow.frame import Frame
-from torchdev_lint.flow.lattice import Cpu
-from torchdev_lint.flow.operands import Operand
+from torchdev_lint.flow.lattice import Accelerator, Cpu, Symbol
+from torchdev_lint.flow.operands import Operand, dotted
 from torchdev_lint.flow.operator_calls import is_index
 from torchdev_lint.flow.tensor_values import frame_moved
 from torchdev_lint.flow.trees import walk
@@ -34,7 +36,11 @@ def index(frame: Frame, node: cst.CSTNode, tensor: Tensor, keys: list[Value]) ->
             # what was moved explicitly is no number
             moved = isinstance(given, Object) and frame_moved(frame, given)
             key = Tensor(frame.state(given).device) if isinstance(given, Object) and moved else given
-            if isinstance(key, Tensor) and is_index(key) and isinstance(element.slice, cst.Index):
+            if (
+                isinstance(key, Tensor)
+                and isinstance(element.slice, cst.Index)
+                and (is_index(key) or _is_of_many(key, element.slice.value))
+            ):
                 operand = Operand(key, key.device, element.slice.value)
                 if conflicts.check_index(frame, node, table, operand):
                     return Tensor(key.device, scalar=None)
@@ -49,6 +55,23 @@ def index(frame: Frame, node: cst.CSTNode, tensor: Tensor, keys: list[Value]) ->
         scalar=False if keeps or left or any(_keeps_dimensions(key) for key in keys) else None,
         guess=tensor.guess,
         dims=0 if any(isinstance(key, Tensor) for key in keys) else left,
+    )
+
+
+_OF_MANY = re.compile(r"(?i)(?:^|_)(?:labels|targets|classes|actions|tokens|ids|indices|indexes|idxs|inds)$")
+"""Names of a tensor of several indices. One, which is read as a number, is called otherwise."""
+
+
+def _is_of_many(key: Tensor, node: cst.BaseExpression) -> bool:
+    """Whether what was moved, and so is a tensor, is certainly none of one number, by its name: `labels = labels.to(device)`."""
+    origin = key.device.origin if isinstance(key.device, (Symbol, Accelerator)) else None
+    return (
+        key.scalar is None
+        and not key.element
+        and not key.guess
+        and origin is not None
+        and origin.root().what == "moved"
+        and _OF_MANY.search((dotted(node) or "").rpartition(".")[2]) is not None
     )
 
 

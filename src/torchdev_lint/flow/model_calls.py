@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import libcst as cst
 
 from torchdev_lint.flow import registration
-from torchdev_lint.flow.attribution import report_at, worth_telling
+from torchdev_lint.flow.attribution import host_was_chosen, report_at, worth_telling
 from torchdev_lint.flow.built_for_arguments import is_built_for
 from torchdev_lint.flow.callsites import Argument, CallSite
+from torchdev_lint.flow.conditions import Formula, negate
 from torchdev_lint.flow.cures import Callee
 from torchdev_lint.flow.evidence import TESTING, in_a_test
 from torchdev_lint.flow.frame import Frame
@@ -200,17 +202,30 @@ def check_part(frame: Frame, thing: Object, site: CallSite) -> None:
     first = site.positional()[0] if site.positional() else None
     if function is None or first is None or not isinstance(function.receiver, Object):
         return
-    value = first.value
-    if not isinstance(value, Tensor) or value.scalar is not False:
-        return
-    origins = [leaf.origin for leaf in leaves(value.device)]
-    if not all(o is not None and o.what == "factory" and o.frame == frame.uid for o in origins):
-        return
     whole = frame.state(function.receiver)
-    operand = Operand(value, value.device, first.node)
-    found = conflict(whole.device, value.device, frame.env.path)
-    if found is not None and found.level != Level.NO and isinstance(found.right, Cpu):
-        _input_elsewhere(frame, site, Callee(site.callee, whole.device, thing), operand, found)
+    for value, path in _ways(first.value, frame.env.path):
+        origins = [leaf.origin for leaf in leaves(value.device)]
+        if value.scalar is not False or host_was_chosen(path):
+            continue
+        if not all(o is not None and o.what == "factory" and o.frame == frame.uid for o in origins):
+            continue
+        operand = Operand(value, value.device, first.node)
+        found = conflict(whole.device, value.device, path)
+        if found is not None and found.level != Level.NO and isinstance(found.right, Cpu):
+            _input_elsewhere(frame, site, Callee(site.callee, whole.device, thing), operand, found)
+            return
+
+
+def _ways(value: Value, path: tuple[Formula, ...]) -> Iterator[tuple[Tensor, tuple[Formula, ...]]]:
+    """The tensors that a value may be, each with what holds then: one branch may have made what the other was given."""
+    match value:
+        case Tensor():
+            yield value, path
+        case Either(guard, then, otherwise):
+            yield from _ways(then, (*path, guard))
+            yield from _ways(otherwise, (*path, negate(guard)))
+        case _:
+            pass
 
 
 def _input_elsewhere(frame: Frame, site: CallSite, callee: Callee, operand: Operand, found: Conflict) -> None:

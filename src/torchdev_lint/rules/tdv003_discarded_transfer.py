@@ -1,7 +1,8 @@
 """TDV003: the result of moving a tensor is thrown away.
 
 ## What it does
-Finds `x.to(device)`, `x.cuda()` and `x.cpu()` of a tensor that stand as a statement of their own.
+Finds `x.to(device)`, `x.cuda()` and `x.cpu()` of a tensor that stand as a statement of their own, and `x = x.to(device)` of what a loop
+runs over when nothing of its turn reads `x` any more: `for x in batch.values(): x = x.to(device)`.
 
 ## Why it fails
 `Tensor.to` returns a copy on the device; the tensor itself stays where it is (only `Module.to` works in place). The next
