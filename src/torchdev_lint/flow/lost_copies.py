@@ -14,19 +14,23 @@ from torchdev_lint.flow.discarded_transfers import holds_batch, is_target
 from torchdev_lint.flow.events import DiscardedTransfer
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.operands import dotted
-from torchdev_lint.flow.trees import walk
+from torchdev_lint.flow.trees import all_parameters, walk
 from torchdev_lint.flow.values import Items, Tensor, Value
 from torchdev_lint.torch_api.devices import DEVICE_NAME
 from torchdev_lint.torch_api.factories import FACTORIES
 
 
 def check(frame: Frame, loop: cst.For, items: Sequence[Value]) -> None:
-    """Publish what the loop moves and lets go, if it is certainly a tensor."""
+    """Publish what the loop moves and lets go, if it is certainly a tensor, and of something that goes on to be used."""
     if frame.source.foreign:
         return
     for name, call in _known(frame, loop):
         whole = frame.analysis.module if frame.function is None else frame.function.node
-        if _is_read_behind(whole, loop, name) or not _is_tensor(frame, whole, loop, name, items):
+        if (
+            not _is_kept(whole, loop)
+            or _is_read_behind(whole, loop, name)
+            or not _is_tensor(frame, whole, loop, name, items)
+        ):
             continue
         frame.analysis.publish(
             ("discarded", id(call)),
@@ -38,6 +42,36 @@ def check(frame: Frame, loop: cst.For, items: Sequence[Value]) -> None:
                 assignable=False,
             ),
         )
+
+
+def _runs_over(loop: cst.For) -> list[cst.BaseExpression]:
+    """What holds the things that the loop is at: a mapping, or each of several names; what a loader gives is held by nobody else."""
+    match loop.iter:
+        case cst.Call(func=cst.Attribute(value=held, attr=cst.Name(value="items" | "values")), args=[]):
+            return [held]
+        case cst.Tuple(elements=elements) | cst.List(elements=elements):
+            return [element.value for element in elements]
+        case _:
+            return []
+
+
+def _is_kept(whole: cst.CSTNode, loop: cst.For) -> bool:
+    """Whether what the loop runs over is used again: behind it, or by whoever has it, too."""
+    held = [dotted(one) for one in _runs_over(loop)]
+    names = {one.partition(".")[0] for one in held if one is not None}
+    if not held or None in held:
+        return False
+    if isinstance(whole, cst.FunctionDef):
+        names_of_parameters = {parameter.name.value for parameter in all_parameters(whole.params)}
+        if len(held) == 1 and names & names_of_parameters:
+            return True
+    passed = False
+    inside = {id(part) for part in walk(loop)}
+    for node in walk(whole):
+        passed = passed or node is loop
+        if passed and id(node) not in inside and isinstance(node, cst.Name) and node.value in names:
+            return True
+    return False
 
 
 def _known(frame: Frame, loop: cst.For) -> tuple[tuple[str, cst.Call], ...]:
@@ -120,12 +154,9 @@ def _is_tensor(frame: Frame, whole: cst.CSTNode, loop: cst.For, name: str, items
         return True
     if any(_asks_for_tensor(node, name) for node in walk(loop.body)):
         return True
-    source = loop.iter
-    match source:
-        case cst.Call(func=cst.Attribute(value=held, attr=cst.Name(value="items" | "values")), args=[]):
-            source = held
-        case _:
-            return False
+    if not isinstance(loop.iter, cst.Call):
+        return False
+    source = _runs_over(loop)[0]
     text = dotted(source)
     if text is None:
         return False

@@ -205,35 +205,58 @@ PAIRS: dict[str, tuple[str, str, str]] = {
     "a copy that the rest of the turn reads": (
         """
         def total(device):
+            x, y = torch.zeros(3), torch.ones(3)
             found = 0.0
-            for part in (torch.zeros(3), torch.ones(3)):
+            for part in (x, y):
                 part = part.to(device)
                 found += part.sum().item()
-            return found
+            return found, x, y
         """,
         """
         def total(device):
+            x, y = torch.zeros(3), torch.ones(3)
             found = 0.0
-            for part in (torch.zeros(3), torch.ones(3)):
+            for part in (x, y):
                 part = part.to(device)
                 found += 1
-            return found
+            return found, x, y
         """,
         "TDV003",
     ),
     "a copy that is read behind the loop": (
         """
         def last(device):
-            for part in [torch.zeros(3), torch.ones(3)]:
+            x, y = torch.zeros(3), torch.ones(3)
+            for part in [x, y]:
                 part = part.to(device)
-            return part
+            return part, x
         """,
         """
         def last(device):
-            for part in [torch.zeros(3), torch.ones(3)]:
+            x, y = torch.zeros(3), torch.ones(3)
+            for part in [x, y]:
                 part = part.to(device)
             for part in range(3):
                 print(part)
+            return x
+        """,
+        "TDV003",
+    ),
+    "what a loader gives, of which nothing is read": (
+        """
+        def count(net, loader, device):
+            for x, y in loader:
+                x = x.to(device)
+                y = y.to(device)
+                net(x)
+            return loader
+        """,
+        """
+        def count(net, device, x, y):
+            x, y = torch.zeros(3), torch.ones(3)
+            for part in (x, y):
+                part = part.to(device)
+            return net(x, y)
         """,
         "TDV003",
     ),
