@@ -14,7 +14,7 @@ from torchdev_lint.flow.identities import forget_moved, with_cell, with_identiti
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import Cpu, Origin, Symbol, leaves
 from torchdev_lint.flow.objects import escape
-from torchdev_lint.flow.trees import all_parameters
+from torchdev_lint.flow.trees import all_parameters, walk
 from torchdev_lint.flow.values import (
     NONE,
     UNKNOWN,
@@ -407,7 +407,7 @@ def evaluate_defaults(frame: Frame, node: cst.FunctionDef | cst.Lambda) -> tuple
     found: list[tuple[str, Value]] = []
     for parameter in all_parameters(parameters):
         if parameter.default is not None:
-            insisted = _names_device(parameter.default) and insists(node)
+            insisted = _names_device(parameter.default) and (insists(node) or not is_read(node, parameter))
             frame.handlers += insisted
             value = frame.evaluate(parameter.default)
             frame.analysis.defaults[id(parameter)] = value
@@ -416,6 +416,12 @@ def evaluate_defaults(frame: Frame, node: cst.FunctionDef | cst.Lambda) -> tuple
             found.append((parameter.name.value, value))
     over_and_over = frame.function is not None or frame.loops or frame.round
     return tuple(found) if over_and_over else ()
+
+
+def is_read(node: cst.FunctionDef | cst.Lambda, parameter: cst.Param) -> bool:
+    """Whether a function may do anything with an argument: it speaks of it, or of all its names at once (`locals()`)."""
+    told = frozenset((parameter.name.value, "locals", "vars"))
+    return any(isinstance(part, cst.Name) and part.value in told for part in walk(node.body))
 
 
 def _names_device(default: cst.BaseExpression) -> bool:
@@ -431,7 +437,7 @@ def _default(child: Frame, function: Function, parameter: cst.Param) -> Value:
     value = next((value for held, value in function.defaults if held == name), None)
     if value is None:
         value = function.frame.analysis.defaults.get(id(parameter), UNKNOWN)
-    if isinstance(value, (Literal, DeviceValue)):
+    if isinstance(value, (Literal, DeviceValue)) and is_read(function.node, parameter):
         literals.see_default_used(child, parameter, value)
     return value
 

@@ -17,7 +17,7 @@ from torchdev_lint.flow.evidence import ONLY_TENSORS, resolved_path, takes_tenso
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import Cpu, Origin
 from torchdev_lint.flow.operands import dotted
-from torchdev_lint.flow.trees import remembered, walk
+from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import Object, Tensor
 from torchdev_lint.torch_api.devices import DEVICE_NAME
 
@@ -79,8 +79,6 @@ class _Uses:
 
 
 def _left_of_tuple(frame: Frame, names: tuple[str, ...]) -> dict[str, bool]:
-    if not _doings(frame).transfer:
-        return {}
     uses = _uses(frame, frozenset(names), lambda target, _: _is_unpacked(target, names))
     if uses.taken != 1 or not uses.moved or _moves_for_the_loss(frame, uses.moved):
         return {}
@@ -99,8 +97,6 @@ def _moves_for_the_loss(frame: Frame, moved: set[str]) -> bool:
 
 
 def _left_of_batch(frame: Frame, batch: str) -> dict[str, bool]:
-    if not _doings(frame).transfer:
-        return {}
     names: Counter[str] = Counter()
     moved = False
     for node in walk(_body(frame)):
@@ -125,46 +121,10 @@ def _body(frame: Frame) -> cst.CSTNode:
     return frame.source.module if frame.function is None else frame.function.node.body
 
 
-_DOINGS = frozenset((cst.Assign, cst.For, cst.CompFor, cst.AugAssign, cst.AnnAssign, cst.Attribute, cst.Call))
-
-
-@dataclass(frozen=True, slots=True)
-class _Doings:
-    """The nodes of a piece of code that do something with names, and whether one of them takes anything to a device.
-
-    Asked for each tuple that is unpacked; in nearly all functions nothing is taken anywhere, so that nothing is left behind.
-    """
-
-    nodes: tuple[cst.CSTNode, ...]
-    transfer: bool
-
-
-def _doings(frame: Frame) -> _Doings:
-    if frame.function is None:
-        return _doings_of_module(frame.source.module)
-    node = frame.function.node
-    return _doings_of_function(node) if isinstance(node, cst.FunctionDef) else _doings_in(node.body)
-
-
-@remembered(cst.FunctionDef)
-def _doings_of_function(node: cst.FunctionDef) -> _Doings:
-    return _doings_in(node.body)
-
-
-@remembered(cst.Module)
-def _doings_of_module(module: cst.Module) -> _Doings:
-    return _doings_in(module)
-
-
-def _doings_in(code: cst.CSTNode) -> _Doings:
-    nodes = tuple(node for node in walk(code) if type(node) in _DOINGS)
-    return _Doings(nodes, any(type(node) is cst.Call and _is_transfer(node) for node in nodes))
-
-
 def _uses(frame: Frame, wanted: frozenset[str], takes: Callable[[cst.CSTNode, cst.CSTNode], bool]) -> _Uses:
     """What the function does with the names, but for the assignments that take them out of what holds them."""
     uses = _Uses()
-    for node in _doings(frame).nodes:
+    for node in walk(_body(frame)):
         match node:
             case cst.Assign(targets=[cst.AssignTarget(target=target)], value=given):
                 if takes(target, given):
@@ -172,7 +132,8 @@ def _uses(frame: Frame, wanted: frozenset[str], takes: Callable[[cst.CSTNode, cs
                     continue
                 for name, part in _pairs(target, given):
                     if name in wanted and not takes(target, part):
-                        (uses.moved if _moves(part, name) else uses.other).add(name)
+                        # what was moved before they were taken was another thing of that name
+                        (uses.moved if uses.taken and _moves(part, name) else uses.other).add(name)
                 if isinstance(target, (cst.Subscript, cst.Attribute)) and isinstance(target.value, cst.Name):
                     uses.other.add(target.value.value)  # a list, whose items may be moved one by one
             case cst.For(target=target, iter=source) | cst.CompFor(target=target, iter=source):
@@ -187,7 +148,8 @@ def _uses(frame: Frame, wanted: frozenset[str], takes: Callable[[cst.CSTNode, cs
                     uses.used[name] = True
             case cst.Call(func=called, args=arguments):
                 if (
-                    isinstance(called, cst.Attribute)
+                    uses.taken
+                    and isinstance(called, cst.Attribute)
                     and dotted(called.value) in wanted
                     and _is_transfer(node)
                 ):

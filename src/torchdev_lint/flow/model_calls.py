@@ -251,7 +251,7 @@ def _input_elsewhere(frame: Frame, site: CallSite, callee: Callee, operand: Oper
             publish_mixed(frame, site.node, callee.text, report, found, module, module=callee)
 
 
-LENGTHS = re.compile(r"(?i)(?:^|_)(?:len|lens|lengths?|seq_?lens?|sizes?|num|n)(?:$|_)|lengths?$")
+LENGTHS = re.compile(r"(?i)(?:^|_)(?:len|lens|lengths?|seq_?lens?|sizes?|num|n)(?:$|_)|len(?:s|gths?)?$")
 """Names that speak of lengths."""
 
 

@@ -30,7 +30,8 @@ such places. Index 0 is not reported in a file that imports libraries of compile
 a `try`: it runs on an accelerator or not at all. Comparisons, dictionary keys, messages, `choices=`, members of an enumeration,
 words of a command line and documentation strings are text, not uses. `device=0` is only read as an index in calls of PyTorch's
 own functions and methods. The default of a command line's option is not reported where the file asks for availability whenever it reads
-the option (`args.device if torch.cuda.is_available() else "cpu"`), also in another function, or never reads it.
+the option (`args.device if torch.cuda.is_available() else "cpu"`), also in another function, or never reads it, nor the
+default of an argument that its function does not read.
 """
 
 from __future__ import annotations
