@@ -419,9 +419,9 @@ def evaluate_defaults(frame: Frame, node: cst.FunctionDef | cst.Lambda) -> tuple
 
 
 def is_read(node: cst.FunctionDef | cst.Lambda, parameter: cst.Param) -> bool:
-    """Whether a function may do anything with an argument: it speaks of it, or of all its names at once (`locals()`)."""
-    told = frozenset((parameter.name.value, "locals", "vars"))
-    return any(isinstance(part, cst.Name) and part.value in told for part in walk(node.body))
+    """Whether a function may do anything with an argument: it speaks of it, or of all at once (`locals()`), or is only declared."""
+    names = {part.value for part in walk(node.body) if isinstance(part, cst.Name)}
+    return not names or not names.isdisjoint((parameter.name.value, "locals", "vars"))
 
 
 def _names_device(default: cst.BaseExpression) -> bool:
