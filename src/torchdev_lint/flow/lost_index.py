@@ -38,6 +38,9 @@ from torchdev_lint.torch_api.devices import DEVICE_NAME
 GLOBAL_RANK = ("global-rank",)
 """The identity of what `torch.distributed.get_rank()` returns."""
 
+_MAKE_CURRENT = frozenset(("pytorch_lightning", "lightning"))
+"""Libraries that make the GPU of a process the current one (lightning/pytorch/accelerators/cuda.py, `setup_device`)."""
+
 _LAUNCHED_ON_ONE_MACHINE = re.compile(
     r"(?i)local_?rank|nnodes|init_process_group|device_count\(\)|\.spawn\b|\bspawn\(|set_visible_devices|CUDA_VISIBLE_DEVICES"
 )
@@ -414,7 +417,10 @@ def _publish(
 ) -> None:
     if _is_test(frame) or not TESTING.isdisjoint(frame.analysis.imported):
         return
-    if form not in ("rank", "positional") and frame.analysis.learn(_stays_on_current_gpu, frame.analysis):
+    if form not in ("rank", "positional") and (
+        not _MAKE_CURRENT.isdisjoint(frame.analysis.imported)
+        or frame.analysis.learn(_stays_on_current_gpu, frame.analysis)
+    ):
         return
     frame.analysis.publish(("lost-index", id(node)), LostIndex(node, form, text, other, edits))
 

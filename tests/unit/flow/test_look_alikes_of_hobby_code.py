@@ -577,6 +577,14 @@ def test_a_library_is_used_on_any_gpu(tmp_path: Path) -> None:
     assert _checked(tmp_path, "layers.py", LAYER) == ["TDV016"]
 
 
+def test_lightning_makes_the_gpu_the_current_one(tmp_path: Path) -> None:
+    (tmp_path / "setup.py").touch()
+    (tmp_path / "train.py").write_text("from layers import Layer\nlayer = Layer().cuda()\n")
+    head = LAYER.replace("import torch\n", "import torch\nimport {}\n", 1)
+    assert _checked(tmp_path, "layers.py", head.format("pytorch_lightning as pl")) == []
+    assert _checked(tmp_path, "layers.py", head.format("sklearn")) == ["TDV016"]
+
+
 CROP = """\
 import torch
 def overlap(ours: torch.Tensor, theirs: torch.Tensor):
