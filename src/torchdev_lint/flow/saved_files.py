@@ -7,7 +7,7 @@ numbers, in lists and dicts are followed; a model's `state_dict` goes into a mod
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
@@ -123,18 +123,24 @@ def saved_from_host(analysis: Analysis) -> bool:
     """Whether what the program saves was brought to the CPU for that: in the file, else in the scripts beside it and in what it imports."""
     known = analysis.notes.get("saved from host")
     if known is None and analysis.says(SAVING):
-        known = analysis.notes["saved from host"] = analysis.says(BROUGHT_TOGETHER) or _brings_what_it_saves(
-            analysis
+        known = analysis.notes["saved from host"] = (
+            analysis.says(BROUGHT_TOGETHER)
+            or _brings_what_it_saves(analysis)
+            or _come_from_host([analysis.written])
         )
     if known is None:
         around = [text for text in analysis.imports.texts_around(analysis) if SAVING.search(text)]
-        saved = [given for text in around for given in SAVED.findall(text)]
-        known = (bool(around) and all(map(BROUGHT_TOGETHER.search, around))) or (
-            any(map(ON_HOST.search, saved))
-            and not any(CHECKPOINT_NAME.search(given) for given in saved if ON_HOST.search(given) is None)
-        )
+        known = (bool(around) and all(map(BROUGHT_TOGETHER.search, around))) or _come_from_host(around)
         analysis.notes["saved from host"] = known
     return bool(known)
+
+
+def _come_from_host(texts: Iterable[str]) -> bool:
+    """Whether programs save something of the CPU, and no weights of anywhere else: `torch.save(net.cpu().state_dict(), path)`."""
+    saved = [given for text in texts for given in SAVED.findall(text)]
+    return any(map(ON_HOST.search, saved)) and not any(
+        CHECKPOINT_NAME.search(given) for given in saved if ON_HOST.search(given) is None
+    )
 
 
 def _brings_what_it_saves(analysis: Analysis) -> bool:

@@ -238,6 +238,25 @@ PROGRAMS: dict[str, tuple[str, str]] = {
             net.load_state_dict(torch.load(os.path.join(name, "model.bin")))
         """,
     ),
+    "a method that saves from the CPU": (
+        """
+        class Base:
+            def save_network(self, network, path):
+                torch.save(network.cpu().state_dict(), path)
+                network.to(self.device)
+            def load_network(self, network, path):
+                network.load_state_dict(torch.load(path))
+        """,
+        """
+        class Base:
+            def save_network(self, network, optimizer, path):
+                torch.save(network.cpu().state_dict(), path)
+                torch.save(optimizer.state_dict(), path + ".optimizer")
+                network.to(self.device)
+            def load_network(self, network, path):
+                network.load_state_dict(torch.load(path))
+        """,
+    ),
     "weights for another framework": (
         """
         def converted(path):
@@ -275,6 +294,7 @@ PROGRAMS: dict[str, tuple[str, str]] = {
 def test_programs(right: str, wrong: str) -> None:
     head = "import os\nimport numpy as np\nimport torch\nfrom torch import nn\n"
     saving = "def kept(net, path):\n    torch.save(net.to(device).state_dict(), path)\n"
+    saving = "" if "torch.save(" in right else saving
     right, wrong = (head + saving + textwrap.dedent(program) for program in (right, wrong))
     told, found = ([one.code for one in findings(text, "program.py", Config())] for text in (right, wrong))
     assert [code for code in told if not code.startswith("TDV1")] == []
