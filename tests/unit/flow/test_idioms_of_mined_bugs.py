@@ -304,6 +304,35 @@ PAIRS: dict[str, tuple[str, str, str]] = {
         """,
         "TDV003",
     ),
+    "a prior that a module keeps, and what its encoder draws": (
+        """
+        from torch.distributions import Normal
+        class Coder(nn.Module):
+            def __init__(self, n):
+                super().__init__()
+                self.encoder = build(n)
+                self.head = nn.Linear(n, n)
+                self.register_buffer("zeros", torch.zeros(n))
+
+            def forward(self, x):
+                z = self.encoder(x).rsample()
+                return Normal(self.zeros, torch.ones_like(self.zeros)).log_prob(z)
+        """,
+        """
+        from torch.distributions import Normal
+        class Coder(nn.Module):
+            def __init__(self, n):
+                super().__init__()
+                self.encoder = build(n)
+                self.head = nn.Linear(n, n)
+                self.prior = Normal(torch.zeros(n), torch.ones(n))
+
+            def forward(self, x):
+                z = self.encoder(x).rsample()
+                return self.prior.log_prob(z)
+        """,
+        "TDV004",
+    ),
     "another type, not another device": (
         """
         def convert(batch, dtype):
