@@ -50,6 +50,7 @@ from torchdev_lint.flow.objects import (
     forget_attributes,
     forget_device,
     get_attribute,
+    held_as,
     is_loss_like,
     is_module_like,
 )
@@ -453,8 +454,9 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
         return exit_stacks.note(frame, thing, site)
     if name in records.METHODS and state.kind == "instance":
         return records.call_method(frame, thing, name, site)
-    if name in state.attributes:
-        return call_value(frame, state.attributes[name], site)
+    held = held_as(state, name)
+    if held is not None:
+        return call_value(frame, held, site)
     if state.model is not None:
         method = state.model.find(name)
         if method is not None:

@@ -21,6 +21,7 @@ from torchdev_lint.torch_api.distributions import (
     MODULES,
     OF_VECTORS,
     PARAMETERS,
+    PICKS,
     WRAPPERS,
 )
 from torchdev_lint.torch_api.operators import SCALAR
@@ -36,12 +37,14 @@ def construct(frame: Frame, path: str, site: CallSite) -> Value | None:
         return None
     if name == "kl_divergence":
         return divergence(frame, site)
-    if name in WRAPPERS and site.positional():
-        inner = site.positional()[0].value
-        held = _held(frame, inner)
+    if name in WRAPPERS:
+        argument = site.get(*WRAPPERS[name])
+        inner = None if argument is None else argument.value
+        held = None if inner is None else _held(frame, inner)
         if held is None or not isinstance(inner, Object):
             return None
-        return _made(frame, site, frame.state(inner).api, replace(held, scalar=False))
+        family = path if name in PICKS else frame.state(inner).api
+        return _made(frame, site, family, replace(held, scalar=False))
     if name not in FAMILIES or site.has_star():
         return None
     given = [a for a in site.arguments if a.keyword not in ("validate_args", "total_count")]
@@ -109,7 +112,8 @@ def call_method(frame: Frame, thing: Object, name: str, site: CallSite) -> Value
     if held is None:
         return None
     if name in DRAWS:
-        return replace(held, scalar=False if site.arguments else held.scalar)
+        alone = None if frame.state(thing).api.rpartition(".")[2] in PICKS else held.scalar
+        return replace(held, scalar=False if site.arguments else alone)
     if name not in ASKS:
         return None
     value = site.get(0, "value")

@@ -140,9 +140,19 @@ _COUNT = re.compile(r"^(?:num|n)_|_(?:size|count|len|length|name|names|id)$")
 """Attributes that are numbers or text rather than tensors."""
 
 
+_DICTS = frozenset({"torch.nn.ModuleDict", "torch.nn.ParameterDict"})
+"""Containers that register each entry under its key, so that it is an attribute, too (torch/nn/modules/container.py)."""
+
+
+def held_as(state: State, name: str) -> Value | None:
+    """What a thing holds as the attribute `name`: for a dict of modules, the entry with that key."""
+    held = state.attributes.get(name)
+    return state.attributes.get(f"[{name!r}]") if held is None and state.api in _DICTS else held
+
+
 def _object_attribute(frame: Frame, thing: Object, name: str) -> Value:
     state = frame.state(thing)
-    held = state.attributes.get(name)
+    held = held_as(state, name)
     if held is not None:
         return held
     if state.model is not None:

@@ -12,8 +12,14 @@ FAMILIES = frozenset(
 )
 """Distributions that are made from tensors or numbers, and compute with them."""
 
-WRAPPERS = frozenset({"Independent"})
-"""Distributions that are made from another one."""
+WRAPPERS = {
+    "Independent": (0, "base_distribution"),
+    "MixtureSameFamily": (1, "component_distribution"),
+}
+"""Distributions that are made from another one, and which argument that is."""
+
+PICKS = frozenset({"MixtureSameFamily"})
+"""Those that draw from one of several components: a single draw may have no dimension left."""
 
 OF_VECTORS = {"Dirichlet": True, "OneHotCategorical": True, "MultivariateNormal": True, "Categorical": False}
 """Distributions whose last parameter dimension is the event's: whether one sample has it too."""

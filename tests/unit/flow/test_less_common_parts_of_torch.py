@@ -266,6 +266,33 @@ CASES: list[tuple[str, str, dict[str, str]]] = [
         """,
         {"x": "?", "y": "a symbol", "z": "?", "w": "(cpu, cpu)", "v": "cuda", "u": "cpu"},
     ),
+    (
+        "entries of a dict of modules, as attributes",
+        """
+        parts = nn.ModuleDict(dict(first=there, last=nn.Linear(2, 2).cuda()))
+        x, y = parts.first(g), parts.last.weight
+        parts = nn.ModuleDict({"first": here})
+        z = parts.first(c)
+        """,
+        {"x": "cuda", "y": "cuda", "z": "cpu"},
+    ),
+    (
+        "sums over a sparse matrix",
+        """
+        x = torch.sparse.sum(g.to_sparse(), 1).to_dense()
+        y = torch.sparse.softmax(c.to_sparse(), 1)
+        """,
+        {"x": "cuda", "y": "cpu"},
+    ),
+    (
+        "a mixture of distributions",
+        """
+        from torch.distributions import Categorical, MixtureSameFamily, Normal
+        p = MixtureSameFamily(Categorical(g[0]), Normal(g[0], g[0]))
+        x, y = p.sample((3,)), p.log_prob(p.sample())
+        """,
+        {"x": "cuda", "y": "cuda"},
+    ),
 ]
 CASES = [(name, IMPORTS + textwrap.dedent(code), expected) for name, code, expected in CASES]
 UNSURE: list[tuple[str, str]] = [
