@@ -319,10 +319,13 @@ def _is_brought(operand: Operand, root: Origin | None) -> bool:
 def _is_moved_then(frame: Frame, operand: Operand) -> bool:
     """Whether the function moves what comes of the operation: `ids = torch.cartesian_prod(rows, columns)`, then `ids.to(x.device)`.
 
-    So it is on the CPU until then, and its operands are.
+    So it is on the CPU until then, and its operands are. At once (`torch.cat([x, torch.zeros(4)]).to(device)`) that says nothing where it
+    is taken to an operand's own device.
     """
     if frame.function is None:
         return False
+    if _is_moved_at_once(frame.function.node, operand):
+        return True
     names: set[str] = set()
     met = False
     for node in walk(frame.function.node.body):
@@ -339,6 +342,28 @@ def _is_moved_then(frame: Frame, operand: Operand) -> bool:
                 and DEVICE_NAME.search((dotted(given) or "").rpartition(".")[2])
             ):
                 return True
+            case _:
+                pass
+    return False
+
+
+def _is_moved_at_once(function: cst.CSTNode, operand: Operand) -> bool:
+    for node in walk(function):
+        match node:
+            case cst.Call(
+                func=cst.Attribute(value=cst.Call() as computed, attr=cst.Name(value="to")),
+                args=[cst.Arg(value=given, keyword=None), *_],
+            ) if computed is not operand.node and any(part is operand.node for part in walk(computed)):
+                name = dotted(given) or ""
+                return (
+                    DEVICE_NAME.search(name.rpartition(".")[2]) is not None
+                    and name.count(".") < 2
+                    and not any(
+                        isinstance(part, cst.Name)
+                        and (part.value in ("to", "cuda") or part.value == name.partition(".")[0] != "self")
+                        for part in walk(computed)
+                    )
+                )
             case _:
                 pass
     return False

@@ -212,7 +212,27 @@ def _symbol_against_cpu(symbol: Symbol, assignment: dict[Atom, bool]) -> Level:
             if is_cpu_test == value:
                 return Level.NO
             return Level.CERTAIN
+        if atom.kind == "opaque" and _hangs_on_what_was_made(atom.key, symbol, is_tensor=value):
+            return Level.NO
     return Level.POSSIBLE if symbol.assumed else Level.CERTAIN
+
+
+def _hangs_on_what_was_made(asked: Key, symbol: Symbol, *, is_tensor: bool) -> bool:
+    """Whether a device is only there if something that the program made is a tensor: `y.to(x.device) if torch.is_tensor(x) else y`.
+
+    Of an argument both will happen. What was made is one or the other, most likely an array, and what comes of that is none either.
+    """
+    if asked[:1] != ("isinstance",) or not _is_made(asked[1]):
+        return False
+    return (
+        asked[1:2] == symbol.key[1:2] if is_tensor else symbol.key[0] == "device" and _is_made(symbol.key[1])
+    )
+
+
+def _is_made(key: Key) -> bool:
+    while key[0] in ("attr", "item"):
+        key = key[1]
+    return key[0] in ("call", "made")
 
 
 def _compare_leaves(left: Leaf, right: Leaf, assignment: dict[Atom, bool]) -> Level:

@@ -33,5 +33,7 @@ ASKS = frozenset({"log_prob", "cdf"})
 CONVERTS = frozenset({"Gamma", "HalfCauchy"})
 """Distributions whose `log_prob` copies the value to the parameters first."""
 
-PARAMETERS = frozenset({"mean", "stddev", "variance", "mode"})
-"""Attributes that are computed from the parameters."""
+PARAMETERS = frozenset(
+    {"mean", "stddev", "variance", "mode", "probs", "logits", "loc", "scale", "rate", "concentration"}
+)
+"""Attributes that are parameters or computed from them."""

@@ -44,6 +44,14 @@ OF_ARRAYS = frozenset(
     ).split()
 )
 """NumPy's functions that make an array of numbers, unless `dtype=object`: what is taken from it is on the host."""
+METHODS_OF_ARRAYS = frozenset(
+    (
+        "astype copy reshape transpose flatten ravel squeeze swapaxes repeat clip round cumsum cumprod mean std var sum prod min max "
+        "dot argsort argmax argmin"
+    ).split()
+)
+"""Methods of NumPy's arrays that give an array of numbers, or a number."""
+
 HOST_FACTORIES = frozenset({"torch.from_numpy", "torch.frombuffer", "torch.from_file"})
 """Always on the CPU: they share the host's memory. The default device has no say (torch/_torch_docs.py, from_numpy)."""
 

@@ -290,8 +290,9 @@ CASES: list[tuple[str, str, dict[str, str]]] = [
         from torch.distributions import Categorical, MixtureSameFamily, Normal
         p = MixtureSameFamily(Categorical(g[0]), Normal(g[0], g[0]))
         x, y = p.sample((3,)), p.log_prob(p.sample())
+        z, u = Categorical(logits=c).probs, Normal(g, 1.0).scale
         """,
-        {"x": "cuda", "y": "cuda"},
+        {"x": "cuda", "y": "cuda", "z": "cpu", "u": "cuda"},
     ),
 ]
 CASES = [(name, IMPORTS + textwrap.dedent(code), expected) for name, code, expected in CASES]

@@ -31,7 +31,44 @@ OPTION = """
             main(parser.parse_args())
 """
 
+SCALED = """
+        import pandas as pd
+        class Scaler:
+            def fit(self, data):
+                self.mean, self.std = data.mean(0), data.std(0)
+            def transform(self, data):
+                mean = torch.from_numpy(self.mean).to(data.device) if torch.is_tensor(data) else self.mean
+                std = torch.from_numpy(self.std).to(data.device) if torch.is_tensor(data) else self.std
+                return (data - mean) / std
+        class Rows(torch.utils.data.Dataset):
+            def __init__(self, path):
+                scaler = Scaler()
+                raw = RAW
+                scaler.fit(raw)
+                self.data = scaler.transform(raw)
+            def __getitem__(self, i):
+                return self.data[i:i + 4]
+        class Exp:
+            def __init__(self, device):
+                self.device = device
+            def batch(self, y):
+                return torch.cat([y, torch.zeros([y.shape[0], 3, 2])], 1).to(self.device)
+            def train(self):
+                for y in torch.utils.data.DataLoader(Rows("rows.csv"), 4):
+                    self.batch(y)
+        Exp(torch.device("cuda" if torch.cuda.is_available() else "cpu")).train()
+        """
+"""What scales arrays and tensors scales one of the two."""
+
 PAIRS: dict[str, tuple[str, str]] = {
+    "a scaler for arrays and tensors that is given an array": (
+        SCALED.replace("RAW", "np.cumsum(np.random.randn(60, 2), 0).astype(np.float32)"),
+        SCALED.replace("RAW", "torch.randn(60, 2, device='cuda')"),
+    ),
+    "a scaler for arrays and tensors that is given what another library has read": (
+        SCALED.replace("RAW", "pd.read_csv(path).values"),
+        SCALED.replace("RAW", "torch.from_numpy(pd.read_csv(path).values).cuda()"),
+    ),
     "a data set keeps what it loads as its data": (
         """
         class Digits(torch.utils.data.Dataset):
