@@ -648,7 +648,7 @@ CASES: list[tuple[str, str, dict[str, str]]] = [
         given = [g, g]
         y = D.Normal(*given).sample()
         z = D.kl_divergence(eval("D.Normal(g, g)"), D.Normal(g, g))
-        mixture = D.MixtureSameFamily(D.Categorical(torch.ones(2, device="cuda")), D.Normal(g[0], g[0]))
+        mixture = D.MixtureSameFamily(D.Categorical(torch.ones(2, device="cuda")), eval("D.Normal(g[0], g[0])"))
         w = mixture.sample()
         """,
         {"x": "?", "y": "?", "z": "?", "w": "?"},
