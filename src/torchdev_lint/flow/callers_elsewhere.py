@@ -27,6 +27,11 @@ MAX_DEPTH = 3
 
 Place = Either["host", "elsewhere", "unknown"]
 
+_LOADER = re.compile(r"(?i)(?:^|_)(?:data_?)?loader$|^(?:train|val|valid|test)_?(?:iter|dl)$")
+"""Names of what gives batches, which are on the CPU until somebody moves them."""
+_MAY_MOVE = re.compile(r"(?i)device|cuda|gpu|(?<!re)move|^prepare$|accelerat|prefetch|to_var|_to$")
+"""Functions, by name, that may bring what they are given to an accelerator."""
+
 _ARRAYS = ("np.", "numpy.", "cv2.", "torchvision.models.")
 _MAKES = re.compile(r"(?:^|\.)(?:from_numpy|Tensor|FloatTensor|LongTensor|IntTensor)$")
 
@@ -224,8 +229,14 @@ def _assigned(function: cst.FunctionDef | None, call: cst.Call) -> _Assigned:
             case cst.Assign(targets=targets, value=value):
                 for target in targets:
                     found += [(name, value) for name in _targets(target.target)]
+                    if isinstance(target.target, cst.Subscript) and _is_moving(value):
+                        found += [(name, value) for name in _targets(target.target.value)]
             case cst.For(target=target, iter=value):
                 found += [(name, value) for name in _targets(target)]
+            case cst.Expr(value=cst.Call(func=moving, args=given) as value) if _is_moving(value):
+                receiver = moving.value if isinstance(moving, cst.Attribute) else moving
+                for one in (receiver, *(argument.value for argument in given)):
+                    found += [(name, value) for name in _targets(one)]
             case _ if node is call:
                 # an assignment is met before what it assigns: it has not happened yet
                 while found and any(part is call for part in walk(found[-1][1])):
@@ -234,6 +245,17 @@ def _assigned(function: cst.FunctionDef | None, call: cst.Call) -> _Assigned:
             case _:
                 pass
     return found
+
+
+def _is_moving(node: cst.BaseExpression) -> bool:
+    """Whether an expression is a call that may bring something to an accelerator."""
+    match node:
+        case cst.Call(func=cst.Attribute(attr=cst.Name(value="to" | "cuda" as method)), args=arguments):
+            return moved_by(method, arguments) != "host"
+        case cst.Call(func=function, args=arguments):
+            return _may_move(dotted(function) or "", arguments)
+        case _:
+            return False
 
 
 def _targets(target: cst.BaseExpression) -> Iterator[str]:
@@ -271,13 +293,19 @@ def _place(
                     if any(a.keyword is not None and a.keyword.value == "device" for a in arguments)
                     else "host"
                 )
+            if method != "to" and _may_move(method, arguments):
+                return "unknown"
             parts = [receiver, *(one.value for one in arguments if one.keyword is None)]
-        case cst.Call(args=arguments):
+        case cst.Call(func=function_called, args=arguments):
+            if _may_move(dotted(function_called) or "", arguments):
+                return "unknown"
             parts = [one.value for one in arguments if one.keyword is None]
         case cst.Name(value=name):
             for index in range(len(before) - 1, -1, -1):
                 if before[index][0] == name:
                     return _place(frame, before[index][1], before[:index], function, depth, steps - 1)
+            if _LOADER.search(name):
+                return "host"
             if function is not None and any(
                 one.name.value == name for one in all_parameters(function.params)
             ):
@@ -294,6 +322,15 @@ def _place(
         case _:
             return "unknown"
     return _of({_place(frame, part, before, function, depth, steps - 1) for part in parts})
+
+
+def _may_move(called: str, arguments: Sequence[cst.Arg]) -> bool:
+    """Whether a call may bring what it is given to an accelerator, by its name, or as it is told a device."""
+    return _MAY_MOVE.search(called.rpartition(".")[2]) is not None or any(
+        DEVICE_NAME.search((dotted(one.value) or "").rpartition(".")[2])
+        or (one.keyword is not None and DEVICE_NAME.search(one.keyword.value))
+        for one in arguments
+    )
 
 
 def moved_by(method: str, arguments: Sequence[cst.Arg]) -> Place:

@@ -30,6 +30,12 @@ _IMPORTED = re.compile(
 _MOVES_ITSELF = re.compile(r"\bself\s*\.\s*(?:to|cuda|xpu|mps)\(|(?i:device|accelerat)")
 """What a definition says that puts itself somewhere; it may take what it works on there and back."""
 
+_LOOKS_UP = re.compile(
+    r"getattr\(\s*(?:sys\.modules|\w*(?i:model|net|arch|module|zoo|layer|loss))\w*\s*,\s*(?![\"'])|"
+    r"importlib|__import__|globals\(\)\s*\[|(?<![\w.])(?<!def )eval\(|instantiate\("
+)
+"""How programs find a class by a name that somebody gives them."""
+
 _REGISTERED = re.compile(r"(?im)^@.*regist")
 """A definition that is found by what it was registered as."""
 
@@ -106,7 +112,16 @@ def _stays(analysis: Analysis, name: str) -> bool:
                 pending.append((file, block))
             else:
                 run = True
-    return run
+    return run and not _is_looked_up(analysis)
+
+
+def _is_looked_up(analysis: Analysis) -> bool:
+    """Whether a file that uses an accelerator finds classes or functions by a name that is only known when it runs."""
+    return any(
+        _LOOKS_UP.search(text) and _moves(text)
+        for word in ("getattr(", "importlib", "__import__", "globals()", "eval(", "instantiate(")
+        for _, text in analysis.imports.mentioning(word) or ()
+    )
 
 
 def _naming(

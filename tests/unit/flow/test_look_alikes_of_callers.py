@@ -79,6 +79,13 @@ REACHED = {
         {"fit.py": "from pytorch_lightning import Trainer\n" + RUN + "Trainer().fit(Features())\n"},
         ["TDV004"],
     ),
+    "by one that looks things up": (
+        {
+            "preprocess.py": RUN,
+            "train.py": "import features\ndef made(args):\n    module = features\n    return getattr(module, args.name)().cuda()\n",
+        },
+        ["TDV004"],
+    ),
     "by nothing that runs": ({"other.py": "from features import Features\n"}, ["TDV004"]),
     "by a table of classes": (
         {
@@ -277,3 +284,34 @@ def test_what_becomes_a_parameter(tmp_path: Path, use: str, found: list[str]) ->
                 self.cuda()
         """
     assert _checked(tmp_path, {"model.py": TABLE, "layer.py": layer}) == found
+
+
+PADDED = """
+import torch
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+def padded(x: torch.Tensor):
+    return torch.cat([x, torch.zeros(3, 1)], 1)
+"""
+BATCHES = {
+    "as they come": ("", []),
+    "that were moved": ("x = x.to(device)", ["TDV005"]),
+    "that a function moved": ("x, y = to_device([x, y])", ["TDV005"]),
+    "that a function may have moved": ("x = ready(x, device)", ["TDV005"]),
+    "that were changed to another type": ("x = x.to(torch.float32)", []),
+    "that a function moved in place": ("move(x)", ["TDV005"]),
+    "whose parts were moved": ("for i in range(3): x[i] = x[i].to(device)", ["TDV005"]),
+}
+
+
+@pytest.mark.parametrize(("before", "found"), BATCHES.values(), ids=BATCHES)
+def test_batches_of_a_loader(tmp_path: Path, before: str, found: list[str]) -> None:
+    """What a loader gives is on the CPU until it is moved."""
+    loop = f"    for x, y in train_loader:\n        {before}\n        x = padded(x)\n"
+    use = f"from model import device, padded\ndef train(train_loader):\n{loop}"
+    assert _checked(tmp_path, {"model.py": PADDED, "use.py": use}) == found
+
+
+def test_batches_of_a_prepared_loader(tmp_path: Path) -> None:
+    loop = "    loader = runner.prepare(loader)\n    for x, y in loader:\n        padded(x)\n"
+    use = f"from model import padded\ndef train(loader, runner):\n{loop}"
+    assert _checked(tmp_path, {"model.py": PADDED, "use.py": use}) == ["TDV005"]
