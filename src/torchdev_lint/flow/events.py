@@ -268,7 +268,7 @@ class DeviceLiteral:
     is the receiver's), `integer` (`device=0`) or `current` (`set_device(0)`). `visible`: the number of devices that the program
     lets itself see, None when it does not say. `scope_device` is an expression already in scope that may be used instead; `torch_name` is
     the name under which torch is imported here, None when it is not. `parenthesize`: a conditional expression in its place
-    needs parentheses.
+    needs parentheses. `chosen`: what decides elsewhere on the device, a name and an expression for the device, if the program has that.
     """
 
     node: Any
@@ -283,6 +283,7 @@ class DeviceLiteral:
     call: Any = None
     parenthesize: bool = False
     visible: int | None = None
+    chosen: tuple[str, str] | None = None
 
     @property
     def is_out_of_range(self) -> bool:

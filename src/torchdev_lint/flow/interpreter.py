@@ -304,6 +304,7 @@ def settle_literals(analysis: Analysis) -> list[DeviceLiteral]:
                 call=shown.call,
                 parenthesize=id(shown.node) not in bare,
                 visible=shown.visible,
+                chosen=shown.chosen,
             )
         )
     return settled

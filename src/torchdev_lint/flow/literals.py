@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchdev_lint.flow import device_values, lost_index, truths
+from torchdev_lint.flow import chosen_elsewhere, device_values, lost_index, truths
 from torchdev_lint.flow.accelerator_needs import is_marked_function, needs_accelerator
 from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.callsites import Argument, CallSite
@@ -178,18 +178,20 @@ def see(
     """Record one evaluation of an accelerator literal; without an index it names the current device."""
     if frame.analysis.quiet or (index or 0) > MAX_INDEX:
         return
+    guarded = is_guarded(frame, kind, index or 0) or (index == 0 and _is_first_of_many(frame))
     literal = DeviceLiteral(
         node=node,
         form=form,
         type=kind,
         index=index,
         text=text,
-        guarded=is_guarded(frame, kind, index or 0) or (index == 0 and _is_first_of_many(frame)),
+        guarded=guarded,
         inlined=frame.caller is not None,
         scope_device=_device_in_scope(frame) or (_device_of_a_parameter(frame) if index is None else None),
         torch_name=device_values.torch_name(frame),
         call=call,
         visible=visible_devices(frame) if kind == "cuda" else None,
+        chosen=None if guarded or index is not None else chosen_elsewhere.choice(frame, node, kind),
     )
     frame.analysis.literals.setdefault(id(node), []).append(literal)
 

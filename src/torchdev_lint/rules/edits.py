@@ -8,7 +8,7 @@ from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.rules.base import NodeEdit, NodeFix
 
 if TYPE_CHECKING:
-    from torchdev_lint.flow.events import Made
+    from torchdev_lint.flow.events import DeviceLiteral, Made
 
 
 def moved(node: Any, move: str, *, parenthesize: bool) -> tuple[NodeEdit, ...]:
@@ -25,3 +25,20 @@ def made_elsewhere(made: Made, target: str) -> NodeFix:
         edit = NodeEdit(made.node.args[-1], "after", f", device={target}")
         return NodeFix((edit,), sure, f"Make it with `device={target}`")
     return NodeFix((NodeEdit(made.node, "after", f".to({target})"),), sure, f"Move it with `.to({target})`")
+
+
+def put_on(event: DeviceLiteral, device: str) -> tuple[NodeEdit, ...]:
+    """What is put on a literal accelerator is put on `device`, an expression, instead."""
+    if event.form == "string":
+        is_conditional = " if " in device
+        return (
+            NodeEdit(
+                event.node, "replace", f"({device})" if is_conditional and event.parenthesize else device
+            ),
+        )
+    if not event.call.args:
+        return (NodeEdit(event.node, "replace", f"{event.text}.to({device})"),)
+    return (
+        NodeEdit(event.call.func.attr, "replace", "to"),
+        NodeEdit(event.call.args[0], "before", f"{device}, "),
+    )

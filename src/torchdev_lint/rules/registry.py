@@ -22,6 +22,7 @@ from torchdev_lint.rules.tdv014_optimizer_state_before_move import OptimizerStat
 from torchdev_lint.rules.tdv015_device_index_out_of_range import DeviceIndexOutOfRange
 from torchdev_lint.rules.tdv016_lost_device_index import LostDeviceIndex
 from torchdev_lint.rules.tdv017_device_not_forwarded import DeviceNotForwardedRule
+from torchdev_lint.rules.tdv018_device_choice_bypassed import DeviceChoiceBypassed
 from torchdev_lint.rules.tdv101_unguarded_cuda import UnguardedCuda
 from torchdev_lint.rules.tdv102_indexless_cuda import IndexlessCuda
 from torchdev_lint.rules.tdv103_argument_read_on_host import ArgumentReadOnHost
@@ -49,6 +50,7 @@ def all_rules() -> tuple[type[Rule], ...]:
         DeviceIndexOutOfRange,
         LostDeviceIndex,
         DeviceNotForwardedRule,
+        DeviceChoiceBypassed,
         UnguardedCuda,
         IndexlessCuda,
         ArgumentReadOnHost,

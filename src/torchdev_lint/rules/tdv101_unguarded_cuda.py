@@ -23,7 +23,7 @@ else the availability idiom, which needs `torch` to be imported.
 ## Known limits
 What guards an accelerator is the same as for TDV002 (which reports the ones with an index): a test of availability or of a tensor's
 own device, a flag that asks for it, a handled failure, a decorator that skips. `torch.autocast("cuda")` and other uses of the type's
-name do not fail and are not reported.
+name do not fail and are not reported. Where the program chooses its device and this place does not ask, it is TDV018 that speaks.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.flow.events import DeviceLiteral
-from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Rule
+from torchdev_lint.rules.base import Finding, NodeFix, Rule
+from torchdev_lint.rules.edits import put_on
 
 if TYPE_CHECKING:
     from torchdev_lint.flow.events import Event
@@ -52,7 +53,7 @@ class UnguardedCuda(Rule):
     def check(self, event: Event) -> Iterator[Finding]:
         """Every accelerator without an index that nothing guards is a finding."""
         assert isinstance(event, DeviceLiteral)
-        if event.guarded or event.index is not None:
+        if event.guarded or event.index is not None or event.chosen is not None:
             return
         what = f"`{event.type}`" if event.form == "string" else "`.cuda()`"
         message = f"{what} without asking whether it is available: fails on a machine that has none"
@@ -68,17 +69,6 @@ def _fix(event: DeviceLiteral) -> NodeFix | None:
         )
         device = f'"{event.type}" if {asked}.is_available() else "cpu"'
         message = f"Use `{device}`"
-        if event.form == "string" and event.parenthesize:
-            device = f"({device})"
     else:
         return None
-    if event.form == "string":
-        edits: tuple[NodeEdit, ...] = (NodeEdit(event.node, "replace", device),)
-    elif not event.call.args:
-        edits = (NodeEdit(event.node, "replace", f"{event.text}.to({device})"),)
-    else:
-        edits = (
-            NodeEdit(event.call.func.attr, "replace", "to"),
-            NodeEdit(event.call.args[0], "before", f"{device}, "),
-        )
-    return NodeFix(edits, Applicability.UNSAFE, message)
+    return NodeFix(put_on(event, device), Applicability.UNSAFE, message)

@@ -65,7 +65,7 @@ KINDS: Mapping[str, Kind] = {
         "an accelerator is used on a machine, or with a build of PyTorch, that has none",
         'what asks for it: `torch.device("cuda" if torch.cuda.is_available() else "cpu")` asks only where there is one. If there '
         "should be one, look at the driver and at which PyTorch is installed (`torchdev-lint doctor`)",
-        ("TDV101", "TDV002", "TDV009"),
+        ("TDV018", "TDV101", "TDV002", "TDV009"),
     ),
     "ordinal": Kind(
         "a device is asked for by an index that this machine, or CUDA_VISIBLE_DEVICES, does not have",

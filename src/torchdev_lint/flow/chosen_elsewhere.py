@@ -1,0 +1,85 @@
+"""What a program chooses its device by, beside a literal that asks nobody: a `device` that may be the CPU, or a flag."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchdev_lint.flow import device_values
+from torchdev_lint.flow.lattice import Accelerator, Choice, Cpu, leaves
+from torchdev_lint.flow.operands import dotted
+from torchdev_lint.flow.trees import walk
+
+if TYPE_CHECKING:
+    from torchdev_lint.flow.analysis import Analysis
+    from torchdev_lint.flow.frame import Frame
+
+_ASKS = re.compile(r"(?i)(?:^|[._])(?:(?:use|has|is|on|with|train_on)_?)?(?:cuda|gpu)(?:_available)?$")
+"""Flags that ask for an accelerator: `use_cuda`, `args.cuda`, `train_on_gpu`. A number of GPUs is none."""
+
+_MATTERS = re.compile(
+    r"(?i)cuda|gpu|device|accelerat|fp16|float16|half|amp\b|ddp|fsdp|distributed|nccl|rank|parallel"
+)
+"""Tests that may guard a transfer, though their value is known here (`USE_CUDA = True`), and what runs on accelerators only."""
+
+_MOVES = frozenset({"cuda", "to"})
+
+
+def choice(frame: Frame, node: cst.BaseExpression, kind: str) -> tuple[str, str] | None:
+    """The name, and as an expression the device, that decides elsewhere where `node` names an accelerator; None if nothing shows.
+
+    Either a device in scope that is the CPU where there is no accelerator, or the flag under which the same function moves other
+    things. Nothing is said below a test that may be such a flag, in a function called so, or in the handler of an exception.
+    """
+    body = frame.analysis.module if frame.function is None else frame.function.node
+    found = _device_with_a_fallback(frame, kind) or frame.analysis.learn(_flag_of_moves, body, kind)
+    if found is None or frame.analysis.learn(_is_under_a_test, frame.analysis, body, node):
+        return None
+    return found
+
+
+def _device_with_a_fallback(frame: Frame, kind: str) -> tuple[str, str] | None:
+    for name, device in device_values.device_names(frame):
+        if isinstance(device, Choice):
+            found = list(leaves(device))
+            if any(isinstance(one, Cpu) for one in found) and any(
+                isinstance(one, Accelerator) and one.type == kind for one in found
+            ):
+                return name, name
+    return None
+
+
+def _flag_of_moves(body: cst.CSTNode, kind: str) -> tuple[str, str] | None:
+    for node in walk(body):
+        if type(node) is cst.If and node.orelse is None and any(map(_is_move, walk(node.body))):
+            flag = dotted(node.test)
+            if flag is not None and _ASKS.search(flag):
+                return flag, f'"{kind}" if {flag} else "cpu"'
+    return None
+
+
+def _is_move(node: cst.CSTNode) -> bool:
+    return type(node) is cst.Call and isinstance(node.func, cst.Attribute) and node.func.attr.value in _MOVES
+
+
+def _is_under_a_test(analysis: Analysis, body: cst.CSTNode, literal: cst.CSTNode) -> bool:
+    return any(
+        any(inner is literal for inner in walk(part))
+        for node in walk(body)
+        for part in _guarded_parts(analysis, node)
+    )
+
+
+def _guarded_parts(analysis: Analysis, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    match node:
+        case cst.If(test=test) | cst.IfExp(test=test) if _MATTERS.search(analysis.text(test)):
+            yield node
+        case cst.FunctionDef(name=cst.Name(value=name)) if _MATTERS.search(name):
+            yield node
+        case cst.ExceptHandler():
+            yield node
+        case _:
+            pass
