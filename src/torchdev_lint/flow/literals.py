@@ -191,7 +191,9 @@ def see(
         torch_name=device_values.torch_name(frame),
         call=call,
         visible=visible_devices(frame) if kind == "cuda" else None,
-        chosen=None if guarded or index is not None else chosen_elsewhere.choice(frame, node, kind),
+        chosen=None
+        if guarded or index is not None or frame.analysis.muted
+        else chosen_elsewhere.choice(frame, node, kind),
     )
     frame.analysis.literals.setdefault(id(node), []).append(literal)
 
