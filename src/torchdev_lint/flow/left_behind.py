@@ -17,7 +17,7 @@ from torchdev_lint.flow.evidence import ONLY_TENSORS, resolved_path, takes_tenso
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import Cpu, Origin
 from torchdev_lint.flow.operands import dotted
-from torchdev_lint.flow.trees import walk
+from torchdev_lint.flow.trees import remembered, walk
 from torchdev_lint.flow.values import Object, Tensor
 from torchdev_lint.torch_api.devices import DEVICE_NAME
 
@@ -79,7 +79,10 @@ class _Uses:
 
 
 def _left_of_tuple(frame: Frame, names: tuple[str, ...]) -> dict[str, bool]:
-    uses = _uses(frame, frozenset(names), lambda target, _: _is_unpacked(target, names))
+    doings = _doings(frame)
+    if not doings.transfer:
+        return {}
+    uses = _uses(frame, doings, frozenset(names), lambda target, _: _is_unpacked(target, names))
     if uses.taken != 1 or not uses.moved or _moves_for_the_loss(frame, uses.moved):
         return {}
     return uses.left()
@@ -97,6 +100,9 @@ def _moves_for_the_loss(frame: Frame, moved: set[str]) -> bool:
 
 
 def _left_of_batch(frame: Frame, batch: str) -> dict[str, bool]:
+    doings = _doings(frame)
+    if not doings.transfer:
+        return {}
     names: Counter[str] = Counter()
     moved = False
     for node in walk(_body(frame)):
@@ -113,7 +119,7 @@ def _left_of_batch(frame: Frame, batch: str) -> dict[str, bool]:
             case _:
                 pass
     wanted = frozenset(name for name, times in names.items() if times == 1)
-    uses = _uses(frame, wanted, lambda _, value: _is_item(value, batch))
+    uses = _uses(frame, doings, wanted, lambda _, value: _is_item(value, batch))
     return uses.left() if moved or uses.moved else {}
 
 
@@ -121,10 +127,51 @@ def _body(frame: Frame) -> cst.CSTNode:
     return frame.source.module if frame.function is None else frame.function.node.body
 
 
-def _uses(frame: Frame, wanted: frozenset[str], takes: Callable[[cst.CSTNode, cst.CSTNode], bool]) -> _Uses:
+_DOINGS = frozenset((cst.Assign, cst.For, cst.CompFor, cst.AugAssign, cst.AnnAssign, cst.Attribute, cst.Call))
+
+
+@dataclass(frozen=True, slots=True)
+class _Doings:
+    """The nodes of a piece of code that do something with names, and whether one of them takes anything to a device.
+
+    Asked for each tuple that is unpacked; in nearly all functions nothing is taken anywhere, so that nothing is left behind.
+    """
+
+    nodes: tuple[cst.CSTNode, ...]
+    transfer: bool
+
+
+def _doings(frame: Frame) -> _Doings:
+    if frame.function is None:
+        return _doings_of_module(frame.source.module)
+    node = frame.function.node
+    return _doings_of_function(node) if isinstance(node, cst.FunctionDef) else _doings_in(node.body)
+
+
+@remembered(cst.FunctionDef)
+def _doings_of_function(node: cst.FunctionDef) -> _Doings:
+    return _doings_in(node.body)
+
+
+@remembered(cst.Module)
+def _doings_of_module(module: cst.Module) -> _Doings:
+    return _doings_in(module)
+
+
+def _doings_in(code: cst.CSTNode) -> _Doings:
+    nodes = tuple(node for node in walk(code) if type(node) in _DOINGS)
+    return _Doings(nodes, any(type(node) is cst.Call and _is_transfer(node) for node in nodes))
+
+
+def _uses(
+    frame: Frame,
+    doings: _Doings,
+    wanted: frozenset[str],
+    takes: Callable[[cst.CSTNode, cst.CSTNode], bool],
+) -> _Uses:
     """What the function does with the names, but for the assignments that take them out of what holds them."""
     uses = _Uses()
-    for node in walk(_body(frame)):
+    for node in doings.nodes:
         match node:
             case cst.Assign(targets=[cst.AssignTarget(target=target)], value=given):
                 if takes(target, given):

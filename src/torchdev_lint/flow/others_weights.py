@@ -188,7 +188,8 @@ def _is_address_by_default(frame: Frame, name: str) -> bool:
 
 
 def _defaults_to_published(analysis: Analysis, option: str) -> bool:
-    return any(
+    named = re.compile(rf"""['"]-*{option.replace("_", "[-_]")}['"]""")
+    return analysis.says(named) and any(
         isinstance(node, cst.Call)
         and loading_scopes.name_of_call(node) == "add_argument"
         and any(_literal_text(one.value).lstrip("-").replace("-", "_") == option for one in node.args)

@@ -45,6 +45,7 @@ class Shelf:
         self._own = own
         self._libraries: dict[str, tuple[Library, ...]] = {}
         self._found: dict[tuple[str, str, str], tuple[Fact, ...]] = {}
+        self._names: dict[str, tuple[tuple[tuple[str, ...], str], ...]] = {}
 
     def called(self, path: str) -> tuple[Fact, ...]:
         """What is known of calling `path` (`torchaudio.load`), in order: the first whose conditions hold counts."""
@@ -61,11 +62,21 @@ class Shelf:
     def known_as(self, libraries: set[str], name: str) -> str:
         """The class that people's objects of this name are of, in one of the imported libraries; empty when there is none."""
         for library in sorted(libraries):
-            for one in self._of(library):
-                for fact in one.classes:
-                    if matches(fact.known_as, name):
-                        return f"{library}.{fact.names[0]}"
+            for names, path in self._familiar(library):
+                if matches(names, name):
+                    return path
         return ""
+
+    def _familiar(self, library: str) -> tuple[tuple[tuple[str, ...], str], ...]:
+        """The classes of a library that people's objects have names of, which few have; asked of every object that a call is made of."""
+        if library not in self._names:
+            self._names[library] = tuple(
+                (fact.known_as, f"{library}.{fact.names[0]}")
+                for one in self._of(library)
+                for fact in one.classes
+                if fact.known_as
+            )
+        return self._names[library]
 
     def _look_up(self, table: str, path: str, method: str) -> tuple[Fact, ...]:
         key = (table, path, method)
