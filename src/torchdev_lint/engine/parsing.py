@@ -13,6 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from torchdev_lint.engine.pieces import PAYS, parse_in_pieces
+from torchdev_lint.engine.shared_nodes import shared_nodes
 from torchdev_lint.engine.workers import give_back
 from torchdev_lint.source.nesting import unreasonable
 
@@ -67,9 +68,10 @@ def parse_module(text: str, path: str = "") -> cst.Module:
         raise ParseError(f"Not analysed: {beyond[0]}", beyond[1])
     try:
         how = _cutting.get()
-        tree = None if how is not None and not how.allowed else _in_pieces(text)
-        cut = tree is not None
-        tree = tree or cst.parse_module(text)
+        with shared_nodes():
+            tree = None if how is not None and not how.allowed else _in_pieces(text)
+            cut = tree is not None
+            tree = tree or cst.parse_module(text)
         if len(text) >= PAYS:
             give_back()
             if how is not None and path:

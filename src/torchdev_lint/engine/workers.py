@@ -83,6 +83,13 @@ def own_process() -> None:
     gc.set_threshold(*_RARELY)
 
 
+def is_own_process() -> bool:
+    """Whether this process was said to be our own."""
+    import gc
+
+    return gc.get_threshold() == _RARELY
+
+
 def let_go() -> None:
     """Between two files, in a process of our own: what the check of one leaves is garbage, and what is kept is never looked through again.
 
@@ -90,7 +97,7 @@ def let_go() -> None:
     """
     import gc
 
-    if gc.get_threshold() == _RARELY:
+    if is_own_process():
         gc.collect()
         gc.freeze()
         give_back()
@@ -114,9 +121,7 @@ def give_back() -> None:
     glibc keeps that, since what is kept (trees, texts) lies between, and LibCST's parser takes 400 bytes for a character. Without
     effect where there is no such function: https://man7.org/linux/man-pages/man3/malloc_trim.3.html
     """
-    import gc
-
-    if gc.get_threshold() == _RARELY and resident() > GIVEN_BACK_FROM:
+    if is_own_process() and resident() > GIVEN_BACK_FROM:
         with suppress(ImportError, OSError, AttributeError, TypeError):
             import ctypes
 

@@ -43,9 +43,18 @@ class Atom:
     """The condition itself, where nothing else is known of it."""
     _hash: int = field(init=False, repr=False)
     """Asked for so often that it is computed once."""
+    _opposite: Not | None = field(default=None, init=False, repr=False)
+    """As is its negation, where it was asked for."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_hash", hash((self.kind, self.key)))
+
+    def opposite(self) -> Not:
+        """Its negation, always the same."""
+        if self._opposite is None:
+            object.__setattr__(self, "_opposite", Not(self))
+        assert self._opposite is not None
+        return self._opposite
 
     def __eq__(self, other: object) -> bool:
         return self is other or (
@@ -109,9 +118,8 @@ FALSE = Constant(False)
 
 def negate(formula: Formula) -> Formula:
     """The opposite, without double negation."""
-    kind = type(formula)  # asked so often that patterns would be felt
-    if kind is Atom:
-        return Not(formula)
+    if isinstance(formula, Atom):  # asked so often that patterns would be felt
+        return formula.opposite()
     if isinstance(formula, Constant):
         return FALSE if formula.value else TRUE
     return formula.operand if isinstance(formula, Not) else Not(formula)
@@ -168,6 +176,8 @@ class Known:
 
     path: tuple[Formula, ...]
     facts: frozenset[Formula]
+    shorter: Known | None = None
+    """What the path says that this one goes on from: most of what is asked of this one has been asked of that."""
     _opposites: frozenset[Formula] | None = None
     _assignment: dict[Atom, bool] | None = None
 
@@ -175,15 +185,25 @@ class Known:
     def opposites(self) -> frozenset[Formula]:
         """What certainly does not hold."""
         if self._opposites is None:
-            self._opposites = frozenset(map(negate, self.path))
+            before = self.shorter
+            if before is None or before._opposites is None:
+                self._opposites = frozenset(map(negate, self.path))
+            else:
+                self._opposites = before._opposites.union(map(negate, self.path[len(before.path) :]))
         return self._opposites
 
     @property
     def assignment(self) -> dict[Atom, bool]:
         """The truth of the atoms that are facts themselves."""
         if self._assignment is None:
-            self._assignment = known = {}
-            for fact in self.path:
+            before = self.shorter
+            new = self.path
+            if before is None or before._assignment is None:
+                self._assignment = known = {}
+            else:
+                self._assignment = known = before._assignment.copy()
+                new = new[len(before.path) :]
+            for fact in new:
                 if isinstance(fact, Atom):
                     known[fact] = True
                 elif isinstance(fact, Not) and isinstance(fact.operand, Atom):
@@ -202,16 +222,38 @@ def known(path: tuple[Formula, ...]) -> Known:
     return _noted(path, frozenset(path)) if found is None else found
 
 
-def _noted(path: tuple[Formula, ...], facts: frozenset[Formula]) -> Known:
+def _noted(path: tuple[Formula, ...], facts: frozenset[Formula], shorter: Known | None = None) -> Known:
     if len(_paths) >= MAX_PATHS:
         _paths.clear()
-    found = _paths[id(path)] = Known(path, facts)
+    found = _paths[id(path)] = Known(path, facts, shorter)
     return found
+
+
+def common(left: tuple[Formula, ...], right: tuple[Formula, ...]) -> tuple[Formula, ...]:
+    """The facts of one path that are those of another, too.
+
+    Nearly always the two go on from one path, and have nothing else in common. Then that very path is given: what it says is known.
+    """
+    if left is right:
+        return left
+    also = known(right).facts
+    before: Known | None = known(left)
+    while before is not None and right[: len(before.path)] != before.path:
+        before = before.shorter
+    if before is None:
+        return tuple(fact for fact in left if fact in also)
+    new = [fact for fact in left[len(before.path) :] if fact in also]
+    if not new:
+        return before.path
+    longer = (*before.path, *new)
+    _noted(longer, before.facts.union(new), before)
+    return longer
 
 
 def extended(path: tuple[Formula, ...], formula: Formula) -> tuple[Formula, ...]:
     """The path on which `formula` holds as well."""
-    before = known(path).facts
+    told = known(path)
+    before = told.facts
     kind = type(formula)  # asked of every branch: most conditions are one fact
     if kind is Atom or (isinstance(formula, Not) and type(formula.operand) is Atom):
         if formula in before:
@@ -222,7 +264,7 @@ def extended(path: tuple[Formula, ...], formula: Formula) -> tuple[Formula, ...]
         if not new:
             return path
     longer = (*path, *new)
-    _noted(longer, before.union(new))
+    _noted(longer, before.union(new), told)
     return longer
 
 

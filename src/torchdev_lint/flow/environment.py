@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from operator import is_
 
-from torchdev_lint.flow.conditions import Formula, Key, extended, known
+from torchdev_lint.flow.conditions import Formula, Key, common, extended, known
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import CPU, Device, Symbol, choose
 from torchdev_lint.flow.values import Entries, Items, Many, Object, State, Value, join
@@ -172,10 +172,7 @@ def merge(left: Environment | None, right: Environment | None) -> Environment | 
                 if key not in right.heap:
                     heap[key] = _merge_states(guard, state, _untouched(right, key, state))
     default = choose(guard, left.default_device, right.default_device)
-    path = left.path
-    if path is not right.path:
-        common = known(right.path).facts
-        path = tuple(fact for fact in left.path if fact in common)
+    path = common(left.path, right.path)
     return Environment(names, heap, path, default, left.imported)
 
 

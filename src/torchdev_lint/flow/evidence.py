@@ -16,7 +16,7 @@ import libcst as cst
 from torchdev_lint.flow.conditions import Key
 from torchdev_lint.flow.docstrings import tensors_told
 from torchdev_lint.flow.frame import BUILTINS, Frame
-from torchdev_lint.flow.trees import all_parameters, walk
+from torchdev_lint.flow.trees import all_parameters, remembered, walk
 from torchdev_lint.flow.values import Api, Function
 from torchdev_lint.torch_api import factories, functions, modules, operators
 from torchdev_lint.torch_api.tensor_surface import TENSOR_NAMES
@@ -59,6 +59,7 @@ _MODULE_METHODS = frozenset(modules.MODULE_EVIDENCE) - {"half", "requires_grad_"
 _ARRAY_ONLY = frozenset("append extend items keys values astype tolist_ iloc loc columns setdefault".split())
 
 
+@remembered(cst.Module)
 def has_tests(module: cst.Module) -> bool:
     """Whether a file has tests, by the names of its functions and classes."""
     return any(

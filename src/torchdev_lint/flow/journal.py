@@ -152,6 +152,7 @@ def _compared(kind: type) -> tuple[str, ...] | None:
     names: tuple[str, ...] | None = None
     by_content = dataclasses.is_dataclass(kind) and kind.__module__.startswith("torchdev_lint.")
     if by_content and "__eq__" in kind.__dict__ and kind.__hash__ is not None:
-        names = tuple(one.name for one in dataclasses.fields(kind) if one.name != "at_rest")
+        # what is not given was made of what is, and may lead back to the whole
+        names = tuple(one.name for one in dataclasses.fields(kind) if one.init)
     _fields[kind] = names
     return names

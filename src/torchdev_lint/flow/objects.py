@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TypeAlias
 
 import libcst as cst
 
 from torchdev_lint.flow import computed_attributes, library_facts
-from torchdev_lint.flow.conditions import Atom
+from torchdev_lint.flow.conditions import Atom, Key
 from torchdev_lint.flow.confinement import only_computes
 from torchdev_lint.flow.device_values import as_device
 from torchdev_lint.flow.frame import Frame
@@ -375,8 +376,29 @@ def _is_unknown(frame: Frame, value: Value) -> bool:
     return value == UNKNOWN or (isinstance(value, Object) and frame.state(value).kind == "unknown")
 
 
-def move(frame: Frame, thing: Object, device: Device, seen: frozenset[object] = frozenset()) -> None:
+_Parts: TypeAlias = "dict[Key, dict[Key, None]]"
+
+
+def _parts(frame: Frame) -> _Parts:
+    """By the key of an object, its attributes that are objects of which something was seen.
+
+    Looked for once for all that moves together: a model has as many parts as the heap has keys. What is first seen while they move
+    moves by its own way.
+    """
+    found: _Parts = {}
+    for table in (frame.env.imported, frame.env.heap):
+        for key in table:
+            if key[0] == "attr":
+                found.setdefault(key[1], {})[key] = None
+    return found
+
+
+def move(frame: Frame, thing: Object, device: Device) -> None:
     """Move an object and all that is registered in it, in place."""
+    _move(frame, thing, device, frozenset(), _parts(frame))
+
+
+def _move(frame: Frame, thing: Object, device: Device, seen: frozenset[object], parts: _Parts) -> None:
     if thing.key in seen:
         return
     state = frame.state(thing)
@@ -384,7 +406,7 @@ def move(frame: Frame, thing: Object, device: Device, seen: frozenset[object] = 
     for name in state.registered:
         held = attributes.get(name)
         if held is not None:
-            attributes[name] = _moved_attribute(frame, held, device, seen | {thing.key})
+            attributes[name] = _moved_attribute(frame, held, device, seen | {thing.key}, parts)
     if state.model is not None and state.model.find("_apply") is not None:
         # the class says for itself what moves with it
         attributes = {
@@ -402,9 +424,8 @@ def move(frame: Frame, thing: Object, device: Device, seen: frozenset[object] = 
     )
     if state.model is not None and state.model.find("_apply") is not None:
         _forget_plain_tensors(frame, thing, frozenset())
-    owner = thing.key
-    for key in [key for key in frame.env.everything() if key[0] == "attr" and key[1] == owner]:
-        move(frame, Object(key), device, seen | {thing.key})
+    for key in parts.get(thing.key, ()):
+        _move(frame, Object(key), device, seen | {thing.key}, parts)
     if not seen and state.span is not None:
         _forget_unreached(frame, state.span)
 
@@ -469,22 +490,24 @@ def _forget_unreached(frame: Frame, span: tuple[int, int]) -> None:
             frame.set_state(Object(key), replace(state, device=UNKNOWN_DEVICE))
 
 
-def _moved_attribute(frame: Frame, held: Value, device: Device, seen: frozenset[object]) -> Value:
+def _moved_attribute(
+    frame: Frame, held: Value, device: Device, seen: frozenset[object], parts: _Parts
+) -> Value:
     match held:
         case Tensor():
             return replace(held, device=device)
         case Object():
-            move(frame, held, device, seen)
+            _move(frame, held, device, seen, parts)
             return held
         case AnyOf(things=things):
             for thing in things:
-                move(frame, thing, device, seen)
+                _move(frame, thing, device, seen, parts)
             return held
         case Either(guard, then, otherwise):
             return Either(
                 guard,
-                _moved_attribute(frame, then, device, seen),
-                _moved_attribute(frame, otherwise, device, seen),
+                _moved_attribute(frame, then, device, seen, parts),
+                _moved_attribute(frame, otherwise, device, seen, parts),
             )
         case _:
             return held
@@ -498,11 +521,13 @@ def forget_attributes(frame: Frame, thing: Value) -> None:
         frame.set_state(thing, replace(state, attributes=dict.fromkeys(names, UNKNOWN)))
 
 
-def forget_device(frame: Frame, thing: Object, *, even_moved: bool = False) -> None:
+def forget_device(
+    frame: Frame, thing: Object, *, even_moved: bool = False, parts: _Parts | None = None
+) -> None:
     """Something unseen may have moved the object: what was not written down explicitly is no longer known."""
     state = frame.state(thing)
     if state.kind in ("module", "unknown") and frame.env.knows(thing) and (even_moved or not state.moved):
-        move(frame, thing, UNKNOWN_DEVICE)
+        _move(frame, thing, UNKNOWN_DEVICE, frozenset(), _parts(frame) if parts is None else parts)
         frame.set_state(thing, replace(frame.state(thing), moved=False))
 
 
@@ -551,5 +576,7 @@ def escape(frame: Frame, value: Value, depth: int = 3) -> None:
 def forget_unmoved(frame: Frame) -> None:
     """Any module that was not moved explicitly may be moved by code that cannot be followed."""
     known = frame.env.everything()
-    for key in [key for key, state in known.items() if state.kind == "module" and not state.moved]:
-        forget_device(frame, Object(key))
+    unmoved = [key for key, state in known.items() if state.kind == "module" and not state.moved]
+    parts = _parts(frame) if unmoved else None
+    for key in unmoved:
+        forget_device(frame, Object(key), parts=parts)

@@ -18,9 +18,12 @@ from torchdev_lint.flow.conditions import (
     Not,
     Or,
     atoms,
+    common,
     conjunction,
     disjunction,
+    extended,
     facts,
+    known,
     negate,
     truth,
 )
@@ -159,3 +162,35 @@ def test_parts_that_are_shared_are_looked_at_once(value: dict[Atom, bool], expec
         formula = Or((formula, Not(And((Not(formula), other)))))
     assert truth(formula, Counted(value)) is expected
     assert len(atoms(formula)) == 61
+
+
+def test_what_two_branches_have_in_common_is_the_path_before_them() -> None:
+    before = extended(extended((), A), B)
+    assert common(extended(before, C), extended(before, negate(C))) is before
+    assert common(before, extended(before, C)) is before
+
+
+@given(st.lists(formulas, max_size=4), st.lists(formulas, max_size=4), st.lists(formulas, max_size=4))
+def test_paths_say_the_same_however_they_came_about(
+    before: list[Formula], left: list[Formula], right: list[Formula]
+) -> None:
+    start: tuple[Formula, ...] = ()
+    for formula in before:
+        start = extended(start, formula)
+        assert negate(start[0]) in known(start).opposites if start else True  # asked on the way
+    one, other = start, start
+    for formula in left:
+        one = extended(one, formula)
+    for formula in right:
+        other = extended(other, formula)
+    met = common(one, other)
+    assert met == tuple(fact for fact in one if fact in other)
+    for path in (one, other, met):
+        told, afresh = known(path), known((*path,))
+        assert told.facts == afresh.facts
+        assert told.opposites == afresh.opposites
+        assert told.assignment == afresh.assignment
+
+
+def test_a_negation_is_always_the_same() -> None:
+    assert negate(A) is negate(A)
