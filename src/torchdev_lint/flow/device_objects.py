@@ -5,9 +5,12 @@ Only what certainly is a `torch.device` counts as one: a value that may be a str
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from torchdev_lint.flow import literals
+from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.conditions import Atom
 from torchdev_lint.flow.events import DeviceMisuse
@@ -338,6 +341,14 @@ def _not_a_device(frame: Frame, node: cst.BaseExpression) -> None:
     )
 
 
+def _asks_for_accelerators(analysis: Analysis) -> bool:
+    """Whether the file speaks of machines without an accelerator: one that never does may well be for the others only."""
+    return _ASKED.search(analysis.text(analysis.module)) is not None
+
+
+_ASKED = re.compile(r"\bis_available\(|\bdevice\(\s*[\"']cpu\b")
+
+
 def check_index(frame: Frame, argument: Argument) -> None:
     """`get_device()` as a device: a tensor on the CPU gives -1."""
     value = argument.value
@@ -348,7 +359,11 @@ def check_index(frame: Frame, argument: Argument) -> None:
         return
     found = list(leaves(value.device))
     on_host = all(isinstance(leaf, Cpu) for leaf in found)
-    anywhere = all(isinstance(leaf, (Symbol, UnknownDevice)) for leaf in found) and frame.caller is None
+    anywhere = (
+        frame.caller is None
+        and all(isinstance(leaf, (Symbol, UnknownDevice)) for leaf in found)
+        and frame.analysis.learn(_asks_for_accelerators, frame.analysis)
+    )
     if not (on_host or anywhere) or literals.is_guarded(frame, "cuda", 0):
         return  # nothing is known of the tensor, or it cannot be on the CPU here
     text = frame.analysis.text(node.func.value)

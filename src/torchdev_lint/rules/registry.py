@@ -27,6 +27,7 @@ from torchdev_lint.rules.tdv101_unguarded_cuda import UnguardedCuda
 from torchdev_lint.rules.tdv102_indexless_cuda import IndexlessCuda
 from torchdev_lint.rules.tdv103_argument_read_on_host import ArgumentReadOnHost
 from torchdev_lint.rules.tdv104_ambient_device import AmbientDeviceRule
+from torchdev_lint.rules.tdv105_mixed_with_argument import MixedWithArgument
 
 
 @cache
@@ -55,6 +56,7 @@ def all_rules() -> tuple[type[Rule], ...]:
         IndexlessCuda,
         ArgumentReadOnHost,
         AmbientDeviceRule,
+        MixedWithArgument,
     ]
     return tuple(sorted(rules, key=lambda rule: rule.code))
 

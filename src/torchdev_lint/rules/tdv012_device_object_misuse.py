@@ -31,6 +31,7 @@ Only what is a `torch.device` for certain is reported: the `.device` of a tensor
 `torch.device(...)`, a parameter annotated so. A value that may be a string is not, nor a comparison joined with another (`or`, `and`)
 that reads the same value differently. An index must be known to be an integer (an annotation, a default of -1, `type=int` of an
 option) and be used as an index in the same function; where the default is 0, 0 may well mean "no device".
+`get_device()` of a tensor that may be anywhere is reported only in files that ask for an accelerator (`is_available()`) or name the CPU.
 """
 
 from __future__ import annotations

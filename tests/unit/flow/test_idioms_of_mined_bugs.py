@@ -37,7 +37,7 @@ PAIRS: dict[str, tuple[str, str, str]] = {
                 tokens = self.tokenizer(texts, return_tensors="pt")
                 return self.model(**tokens)
         """,
-        "TDV004",
+        "TDV105",
     ),
     "a mask beside values that are moved": (
         """
@@ -68,7 +68,7 @@ PAIRS: dict[str, tuple[str, str, str]] = {
                 mask = given.get("attention_mask")
                 return self.model(given.input_values.to(device), attention_mask=mask)
         """,
-        "TDV004",
+        "TDV105",
     ),
     "what one branch makes for a part of a module": (
         """
@@ -331,7 +331,7 @@ PAIRS: dict[str, tuple[str, str, str]] = {
                 z = self.encoder(x).rsample()
                 return self.prior.log_prob(z)
         """,
-        "TDV004",
+        "TDV105",
     ),
     "another type, not another device": (
         """

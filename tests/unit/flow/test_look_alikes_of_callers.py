@@ -58,9 +58,9 @@ REACHED = {
     "by a program of the CPU": ({"preprocess.py": RUN}, []),
     "by one that speaks of accelerators": (
         {"train.py": TRAIN + "model = Features().spectrum.to(device)\n"},
-        ["TDV004"],
+        ["TDV105"],
     ),
-    "by both": ({"preprocess.py": RUN, "train.py": TRAIN + "Features()\n"}, ["TDV004"]),
+    "by both": ({"preprocess.py": RUN, "train.py": TRAIN + "Features()\n"}, ["TDV105"]),
     "by one that names the CPU": (
         {
             "preprocess.py": RUN
@@ -73,35 +73,35 @@ REACHED = {
             "preprocess.py": "from features import Features\nfrom training import train\ntrain(Features())\n",
             "training.py": "def train(what):\n    what.spectrum.cuda()\n",
         },
-        ["TDV004"],
+        ["TDV105"],
     ),
     "by one that leaves that to a library": (
         {"fit.py": "from pytorch_lightning import Trainer\n" + RUN + "Trainer().fit(Features())\n"},
-        ["TDV004"],
+        ["TDV105"],
     ),
     "by one that looks things up": (
         {
             "preprocess.py": RUN,
             "train.py": "import features\ndef made(args):\n    module = features\n    return getattr(module, args.name)().cuda()\n",
         },
-        ["TDV004"],
+        ["TDV105"],
     ),
-    "by nothing that runs": ({"other.py": "from features import Features\n"}, ["TDV004"]),
+    "by nothing that runs": ({"other.py": "from features import Features\n"}, ["TDV105"]),
     "by a table of classes": (
         {
             "preprocess.py": RUN,
             "zoo.py": "from features import Features\nTABLE = {'features': Features}\n",
             "train.py": "from zoo import TABLE\nTABLE['features']().spectrum.cuda()\n",
         },
-        ["TDV004"],
+        ["TDV105"],
     ),
     "by a notebook": (
         {"preprocess.py": RUN, "show.ipynb": '{"x": "Features().spectrum.cuda()"}'},
-        ["TDV004"],
+        ["TDV105"],
     ),
     "as a library": (
         {"preprocess.py": RUN, "setup.py": "from setuptools import setup\nsetup(name='spectra')\n"},
-        ["TDV004"],
+        ["TDV105"],
     ),
     "with tools that are configured": (
         {"preprocess.py": RUN, "pyproject.toml": "[tool.ruff]\nline-length = 100\n"},
@@ -117,7 +117,7 @@ def test_who_gets_to_a_module(tmp_path: Path, files: dict[str, str], found: list
 
 
 @pytest.mark.parametrize(
-    ("before", "found"), [("", []), ("@TABLE.register\n", ["TDV004"])], ids=["by its name", "by a registry"]
+    ("before", "found"), [("", []), ("@TABLE.register\n", ["TDV105"])], ids=["by its name", "by a registry"]
 )
 def test_a_module_that_is_registered(tmp_path: Path, before: str, found: list[str]) -> None:
     """What is found by what it was registered as may be used by whoever knows that."""
@@ -129,7 +129,7 @@ def test_a_module_that_is_registered(tmp_path: Path, before: str, found: list[st
 def test_a_module_that_moves_itself(tmp_path: Path) -> None:
     model = MODEL.replace("self.inner = Basis(size)", "self.inner = Basis(size)\n        self.device = None")
     files = {"model.py": model, "features.py": ON_HOST, "preprocess.py": RUN}
-    assert _checked(tmp_path, files) == ["TDV004"]
+    assert _checked(tmp_path, files) == ["TDV105"]
 
 
 ACTOR = """
@@ -163,11 +163,11 @@ def placed(image, patch):
 MOVED = {
     "what the callers move": ("patched = placed(image, patch)\n    net(patched.to(device))", []),
     "what they move at once": ("net(placed(image, patch).to(device))", []),
-    "what they use as it is": ("net(placed(image, patch))", ["TDV004", "TDV004"]),
-    "what they bring to the CPU": ("net(placed(image, patch).cpu())", ["TDV004", "TDV004"]),
+    "what they use as it is": ("net(placed(image, patch))", ["TDV105", "TDV105"]),
+    "what they bring to the CPU": ("net(placed(image, patch).cpu())", ["TDV105", "TDV105"]),
     "what was there before": (
         "patch = patch.to(device)\n    net(placed(image, patch).to(device))",
-        ["TDV004", "TDV004"],
+        ["TDV105", "TDV105"],
     ),
 }
 

@@ -234,7 +234,7 @@ HANDED = {
     "a list": ("steps.run(model, [torch.ones(2, 3) for _ in range(9)])", ["TDV001 5"], "[t.to("),
     "a list of one": (
         "def f():\n    return torch.ones(3)\ndef g(x: torch.Tensor):\n    return steps.smooth(x, [f()] * (x.ndim - 2))",
-        ["TDV004 8"],
+        ["TDV105 8"],
         None,
     ),
     "what is moved there": ('steps.bring(model, {"ids": torch.ones(2, 3)})', [], None),

@@ -203,7 +203,8 @@ def test_a_buffer_that_is_registered_after_the_module_was_moved_is_no_cure(
     ],
 )
 def test_devices_that_are_misused(name: str, test: str, message: str, fix: str) -> None:
-    diagnostic = found(f"def f({name}: torch.Tensor):\n    return {test}\n", "TDV012")
+    asked = "print(torch.cuda.is_available())\n"
+    diagnostic = found(f"{asked}def f({name}: torch.Tensor):\n    return {test}\n", "TDV012")
     assert diagnostic.message == message
     assert diagnostic.fix is not None
     assert diagnostic.fix.message == fix
