@@ -219,13 +219,14 @@ _RUNS_ITSELF = re.compile(r"(?m)^(?:if __name__ *== *['\"]__main__['\"]|for |whi
 
 
 def stays_on_host(analysis: Analysis) -> bool:
-    """Whether nothing in the file is on an accelerator: it prepares data, or is a program that speaks of no other device."""
+    """Whether nothing in the file is on an accelerator: it prepares data, or it or the project speaks of no other device."""
     known = analysis.notes.get("stays on host")
     if known is None:
         known = HOST_FILE.search(analysis.source.path) is not None or (
             analysis.says(_RUNS_ITSELF)
             and (not analysis.speaks_of_devices or names_only_the_cpu(analysis.written))
         )
+        known = known or reach.trains_on_host(analysis)
         analysis.notes["stays on host"] = known
     return bool(known)
 

@@ -144,6 +144,25 @@ class Actor(nn.Module):
 """
 
 
+SETUP = {"setup.py": "from setuptools import setup\nsetup(name='spectra')\n"}
+FITTED = "import torch\nfrom model import Actor\ndef fit(x):\n    Actor().layer(x).sum().backward()\n"
+TRAINED = {
+    "on the CPU only": (SETUP | {"fit.py": FITTED}, []),
+    "on a device that a file names": (
+        SETUP | {"fit.py": FITTED, "run.py": "import torch\ndevice = 'cuda'\n"},
+        ["TDV010"],
+    ),
+    "by nobody": (SETUP, ["TDV010"]),
+    "by what a library puts there": (SETUP | {"fit.py": f"import lightning\n{FITTED}"}, ["TDV010"]),
+}
+
+
+@pytest.mark.parametrize(("files", "found"), TRAINED.values(), ids=TRAINED)
+def test_a_library_that_trains_its_modules(tmp_path: Path, files: dict[str, str], found: list[str]) -> None:
+    """One that trains, and speaks of devices nowhere, does that on the CPU."""
+    assert _checked(tmp_path, {"model.py": ACTOR, **files}) == found
+
+
 @pytest.mark.parametrize(("move", "found"), [("", []), (".cuda()", ["TDV010"])])
 def test_who_gets_to_what_is_read(tmp_path: Path, move: str, found: list[str]) -> None:
     worker = f"from model import Actor\ndef work():\n    return Actor(){move}\nif __name__ == '__main__':\n    work()\n"
