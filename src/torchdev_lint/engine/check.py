@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from torchdev_lint.config import SYNTAX_ERROR
 from torchdev_lint.diagnostics import Diagnostic, Edit, Fix, Position, Range, Related
 from torchdev_lint.engine.parsing import ParseError, parse_module
-from torchdev_lint.engine.workers import keep
 from torchdev_lint.files import named_beside
 
 if TYPE_CHECKING:
@@ -83,7 +82,6 @@ def check_source(
             if isinstance(tree, Diagnostic):
                 return [tree]
             module = tree
-            keep()
             events = read_module(module, options, recorder, project, unified)
     except RecursionError:
         return [unanalysed(path, ParseError("Not analysed: nested too deeply"))]

@@ -103,14 +103,6 @@ def let_go() -> None:
         give_back()
 
 
-def keep() -> None:
-    """Before a file is checked, in a process of our own: what there is now, which is its tree above all, is never looked through."""
-    import gc
-
-    if is_own_process():
-        gc.freeze()
-
-
 GIVEN_BACK_FROM = 64 * 2**20
 """Bytes that a process has to have before it asks which of them are not in use."""
 
