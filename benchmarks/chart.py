@@ -31,7 +31,7 @@ SERIES: Mapping[str, tuple[str, str]] = {
 """What is drawn: by the name of the command, what it is called and its colour, which has to stand out on white and on black."""
 
 WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM = 860, 470, 70, 20, 250, 50
-X, Y = (3, 6.2), (-2, 2.5)
+X, Y = (3, 6.2), (-2, 3.2)
 """The powers of ten at the ends of the axes."""
 APART = 17
 """Pixels between two labels."""
