@@ -89,3 +89,18 @@ def test_a_device_that_becomes_its_type(parameter: str, returned: str, expected:
         fixes("TDV016", f"def normalized({parameter}):\n    device = device.type\n    {returned}\n")
         == expected
     )
+
+
+ASKED = "print(torch.cuda.is_available())\n"
+POSITIONS = "def f(x: torch.Tensor):\n    there = x.get_device()\n    return torch.ones(2, device=there)\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"),
+    [("", 0), (ASKED, 1), ("where = torch.device('cpu')\n", 1), ("x = torch.ones(2).to('cpu')\n", 0)],
+)
+def test_the_index_of_a_tensor_that_may_be_anywhere(before: str, expected: int) -> None:
+    """It is -1 on the CPU only: a file that never speaks of machines without an accelerator may be for the others."""
+    source = f"import torch\n{before}{POSITIONS}"
+    told = check_source(source, "program.py", Config(select=("TDV012",)))
+    assert len(told) == expected
