@@ -12,6 +12,7 @@ import libcst as cst
 
 from torchdev_lint.flow.callers_elsewhere import (
     argument_given,
+    calls_by_others,
     calls_of,
     moved_by,
     owner_of,
@@ -52,7 +53,7 @@ def is_moved_then(frame: Frame, key: Key) -> bool:
 
 
 def _are_moved(frame: Frame, node: cst.FunctionDef, owner: str, depth: int) -> bool:
-    calls = list(_calls(frame, node, owner))
+    calls = list(calls_by_others(frame, node, owner))
     return bool(calls) and all(
         _is_moved(frame, frame.analysis.module if scope is None else scope, call, depth)
         for call, scope in calls
@@ -63,7 +64,7 @@ def becomes_parameter(frame: Frame, function: Function) -> bool:
     """Whether every caller registers what the function returns in a module."""
     if not isinstance(function.node, cst.FunctionDef):
         return False
-    calls = list(_calls(frame, function.node, "" if function.owner is None else function.owner.name))
+    calls = list(calls_by_others(frame, function.node, "" if function.owner is None else function.owner.name))
     return bool(calls) and all(
         _is_registered(frame.analysis.module if scope is None else scope, call) for call, scope in calls
     )
@@ -96,17 +97,6 @@ def _nobody(frame: Frame, node: cst.FunctionDef, parameter: str, owner: str, dep
         if not _nobody(frame, scope, given.value, "", depth + 1):
             return False
     return called
-
-
-def _calls(
-    frame: Frame, node: cst.FunctionDef, owner: str
-) -> Iterator[tuple[cst.Call, cst.FunctionDef | None]]:
-    """The calls of a function elsewhere than in itself, with the outermost functions they stand in."""
-    if frame.source.foreign or node.name.value.startswith("__"):
-        return
-    for call, scope in calls_of(frame, node.name.value, owner):
-        if scope is not node:
-            yield call, scope
 
 
 def _around(scope: cst.CSTNode) -> dict[int, cst.CSTNode]:

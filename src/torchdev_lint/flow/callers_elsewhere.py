@@ -174,6 +174,17 @@ def calls_of(
         yield call, function
 
 
+def calls_by_others(
+    frame: Frame, node: cst.FunctionDef, owner: str, *, elsewhere: bool = True
+) -> Iterator[tuple[cst.Call, cst.FunctionDef | None]]:
+    """The calls of a function elsewhere than in itself; of one that Python calls none are looked for."""
+    if frame.source.foreign or node.name.value.startswith("__"):
+        return
+    for call, scope in calls_of(frame, node.name.value, owner, elsewhere=elsewhere):
+        if scope is not node:
+            yield call, scope
+
+
 def _calls(frame: Frame, name: str, owner: str, *, elsewhere: bool = True) -> Iterator[_Made]:
     yield from _all_calls(frame.analysis.module).get(name, ())
     if not elsewhere:

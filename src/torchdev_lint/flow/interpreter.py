@@ -290,21 +290,5 @@ def settle_literals(analysis: Analysis) -> list[DeviceLiteral]:
             or (bool(called) and all(u.guarded for u in uses if not u.inlined))
         )
         shown = next((use for use in uses if not use.inlined), uses[0])
-        settled.append(
-            DeviceLiteral(
-                node=shown.node,
-                form=shown.form,
-                type=shown.type,
-                index=shown.index,
-                text=shown.text,
-                guarded=guarded,
-                inlined=shown.inlined,
-                scope_device=shown.scope_device,
-                torch_name=shown.torch_name,
-                call=shown.call,
-                parenthesize=id(shown.node) not in bare,
-                visible=shown.visible,
-                chosen=shown.chosen,
-            )
-        )
+        settled.append(replace(shown, guarded=guarded, parenthesize=id(shown.node) not in bare))
     return settled

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from torchdev_lint.flow import loading_scopes
-from torchdev_lint.flow.callers_elsewhere import calls_of
+from torchdev_lint.flow.callers_elsewhere import calls_by_others
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.trees import parents, walk
@@ -46,14 +46,11 @@ def follows_training(frame: Frame) -> bool:
 def _calls(frame: Frame, *, elsewhere: bool = True) -> Iterator[tuple[cst.Call, cst.FunctionDef | None]]:
     """The calls of the function, and the outermost functions that they stand in."""
     function = frame.function
-    if function is None or not isinstance(function.node, cst.FunctionDef) or frame.source.foreign:
+    if function is None or not isinstance(function.node, cst.FunctionDef):
         return
     owner = "" if function.owner is None else function.owner.name
-    if function.name.startswith("__") or (not elsewhere and owner):
-        return
-    for call, scope in calls_of(frame, function.name, owner, elsewhere=elsewhere):
-        if scope is not function.node:
-            yield call, scope
+    if elsewhere or not owner:
+        yield from calls_by_others(frame, function.node, owner, elsewhere=elsewhere)
 
 
 def _along(scope: cst.CSTNode, call: cst.CSTNode) -> Iterator[cst.CSTNode]:

@@ -6,7 +6,7 @@ Of a module the same line is right.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import libcst as cst
 
@@ -65,13 +65,7 @@ def _is_kept(whole: cst.CSTNode, loop: cst.For) -> bool:
         names_of_parameters = {parameter.name.value for parameter in all_parameters(whole.params)}
         if len(held) == 1 and names & names_of_parameters:
             return True
-    passed = False
-    inside = {id(part) for part in walk(loop)}
-    for node in walk(whole):
-        passed = passed or node is loop
-        if passed and id(node) not in inside and isinstance(node, cst.Name) and node.value in names:
-            return True
-    return False
+    return _are_read_behind(whole, loop, names)
 
 
 def _known(frame: Frame, loop: cst.For) -> tuple[tuple[str, cst.Call], ...]:
@@ -119,30 +113,26 @@ def _target(frame: Frame, call: cst.Call) -> str:
 
 def _is_read_after(body: cst.CSTNode, assignment: cst.CSTNode, name: str) -> bool:
     """Whether the copy is read in the turn that made it; in another branch nobody has it."""
-    own = {id(part) for part in walk(assignment)}
+    return _are_read_behind(body, assignment, {name})
+
+
+def _are_read_behind(
+    scope: cst.CSTNode, place: cst.CSTNode, names: set[str], apart: Iterable[cst.CSTNode] = ()
+) -> bool:
+    """Whether one of the names stands in a scope behind a part of it; `apart`: what does not count either."""
+    left_out = {id(part) for one in (place, *apart) for part in walk(one)}
     passed = False
-    for node in walk(body):
-        passed = passed or node is assignment
-        if passed and id(node) not in own and isinstance(node, cst.Name) and node.value == name:
+    for node in walk(scope):
+        passed = passed or node is place
+        if passed and id(node) not in left_out and isinstance(node, cst.Name) and node.value in names:
             return True
     return False
 
 
 def _is_read_behind(whole: cst.CSTNode, loop: cst.For, name: str) -> bool:
     """Whether the name is read behind the loop, where it holds the last copy; other loops give it something else."""
-    others = {
-        id(part)
-        for other in walk(whole)
-        if isinstance(other, cst.For) and is_target(other.target, name)
-        for part in walk(other)
-    }
-    inside = {id(part) for part in walk(loop)}
-    passed = False
-    for node in walk(whole):
-        passed = passed or node is loop
-        if passed and id(node) not in inside | others and isinstance(node, cst.Name) and node.value == name:
-            return True
-    return False
+    others = [node for node in walk(whole) if isinstance(node, cst.For) and is_target(node.target, name)]
+    return _are_read_behind(whole, loop, {name}, others)
 
 
 def _is_tensor(frame: Frame, whole: cst.CSTNode, loop: cst.For, name: str, items: Sequence[Value]) -> bool:

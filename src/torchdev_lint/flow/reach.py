@@ -88,14 +88,8 @@ def stays_on_host(analysis: Analysis, name: str) -> bool:
 
 def trains_on_host(analysis: Analysis) -> bool:
     """Whether the project trains models, and no file of it, nor what it trains them with, speaks of devices at all."""
-    known = analysis.notes.get("trains on host")
-    if known is None:
-        known = not _moves(analysis.written) and _trains_on_host(analysis)
-        analysis.notes["trains on host"] = known
-    return bool(known)
-
-
-def _trains_on_host(analysis: Analysis) -> bool:
+    if _moves(analysis.written):
+        return False
     others = [text for _, text in analysis.imports.mentioning("torch") or ()]
     return not any(map(_moves, others)) and any(".backward(" in text for text in others)
 
