@@ -277,21 +277,28 @@ def truth(formula: Formula, assignment: Mapping[Atom, bool]) -> bool | None:
 
 def _truth(formula: Formula, assignment: Mapping[Atom, bool], told: dict[int, bool | None]) -> bool | None:
     """The same, where `told` knows what has been asked: formulas share their parts, level upon level, so that as a tree one may be huge."""
-    if isinstance(formula, Atom):
-        return assignment.get(formula)
     if isinstance(formula, Not):
         operand = formula.operand
         inner = assignment.get(operand) if isinstance(operand, Atom) else _truth(operand, assignment, told)
         return None if inner is None else not inner
+    if isinstance(formula, Atom):
+        return assignment.get(formula)
     if isinstance(formula, Constant):
         return formula.value
     key = id(formula)
     if key in told:
         return told[key]
-    found = [_truth(operand, assignment, told) for operand in formula.operands]
     settling = isinstance(formula, Or)  # what one operand settles
-    told[key] = settling if settling in found else None if None in found else not settling
-    return told[key]
+    found: bool | None = not settling
+    for one in formula.operands:
+        value = assignment.get(one) if isinstance(one, Atom) else _truth(one, assignment, told)
+        if value == settling:
+            found = settling
+            break
+        if value is None:
+            found = None
+    told[key] = found
+    return found
 
 
 def facts(formula: Formula) -> tuple[Formula, ...]:

@@ -14,11 +14,13 @@ import libcst as cst
 from torchdev_lint.flow.events import DeviceMisuse
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.operands import dotted
-from torchdev_lint.flow.trees import all_parameters, standing_alone, walk
+from torchdev_lint.flow.trees import all_parameters, remembered, standing_alone, walk
 from torchdev_lint.flow.values import DeviceValue, Object
 
 _INTEGER_ANNOTATION = re.compile(r"\bint\b")
 _NOT_ONLY_INTEGER = re.compile(r"\bbool\b|\b[Ll]ist\b|\b[Ss]equence\b|\b[Tt]uple\b|\b[Dd]ict\b|\bIterable\b")
+_TAKING = frozenset({cst.Arg, cst.BinaryOperation, cst.Call, cst.FormattedString})
+"""Nodes that are looked at for indices: to ask LibCST's abstract classes of all would cost more."""
 _INDEXED_FORMAT = re.compile(r"^[a-z]+:%d$|^[a-z]+:\{\}$")
 
 
@@ -144,24 +146,42 @@ def _declared(frame: Frame, parameter: cst.Param) -> str | None:
 
 def _used_as_index(frame: Frame, text: str) -> bool:
     """Whether the function gives what `text` names to something that takes a device's index."""
-    root: cst.CSTNode = frame.analysis.module if frame.function is None else frame.function.node
+    node = None if frame.function is None else frame.function.node
+    if node is None:
+        return text in _indices_of_module(frame.analysis.module)
+    return text in (_indices_of_function(node) if isinstance(node, cst.FunctionDef) else _indices(node))
+
+
+@remembered(cst.FunctionDef)
+def _indices_of_function(node: cst.FunctionDef) -> frozenset[str]:
+    return _indices(node)
+
+
+@remembered(cst.Module)
+def _indices_of_module(module: cst.Module) -> frozenset[str]:
+    return _indices(module)
+
+
+def _indices(root: cst.CSTNode) -> frozenset[str]:
+    """What is given to something that takes a device's index, as it is written."""
+    found: set[str | None] = set()
     for node in walk(root):
+        if type(node) not in _TAKING:
+            continue
         match node:
             case cst.Call(func=cst.Attribute(attr=cst.Name(value="cuda" | "to" | "set_device"))):
-                if any(dotted(argument.value) == text for argument in node.args[:1]):
-                    return True
+                found.update(dotted(argument.value) for argument in node.args[:1])
             case cst.Call(func=function, args=[_, second]) if (dotted(function) or "").endswith("device"):
-                if dotted(second.value) == text:
-                    return True
-            case cst.Arg(keyword=cst.Name(value="device"), value=value) if dotted(value) == text:
-                return True
+                found.add(dotted(second.value))
+            case cst.Arg(keyword=cst.Name(value="device"), value=value):
+                found.add(dotted(value))
             case cst.FormattedString(parts=[cst.FormattedStringText(value=start), part]):
                 inner = part.expression if isinstance(part, cst.FormattedStringExpression) else None
-                if start.endswith(":") and inner is not None and dotted(inner) == text:
-                    return True
+                if start.endswith(":") and inner is not None:
+                    found.add(dotted(inner))
             case cst.BinaryOperation(left=cst.SimpleString() as pattern, operator=cst.Modulo(), right=right):
-                if _INDEXED_FORMAT.match(str(pattern.raw_value)) and dotted(right) == text:
-                    return True
+                if _INDEXED_FORMAT.match(str(pattern.raw_value)):
+                    found.add(dotted(right))
             case _:
                 pass
-    return False
+    return frozenset(one for one in found if one is not None)

@@ -75,5 +75,10 @@ def works_on_host(function: Function) -> bool:
 
 def _speaks_of_tensors(function: Function) -> bool:
     """Whether a parameter is annotated as a tensor, or as a model to be run."""
-    text = cst.Module([]).code_for_node(function.node.params)
+    return _has_tensors(function.node)
+
+
+@remembered(cst.FunctionDef)
+def _has_tensors(node: cst.FunctionDef) -> bool:
+    text = cst.Module([]).code_for_node(node.params)
     return TENSOR_ANNOTATION.search(text) is not None or "nn.Module" in text

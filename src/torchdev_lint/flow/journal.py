@@ -56,6 +56,10 @@ class Journal:
     taken: list[tuple[Callable[..., None], tuple[Any, ...]]] = field(default_factory=list)
     """What takes back what was written, the oldest first."""
     serial: int = 0
+    recalled: dict[tuple[Callable[..., Any], int], tuple[object, Any, dict[Part, int]]] = field(
+        default_factory=dict
+    )
+    """What was found in parts of the code, by who found it and the part's `id`: the part, what it is, which versions were looked at."""
 
     def begin(self, *, whole: bool = False) -> Step:
         """A step begins."""
@@ -72,6 +76,22 @@ class Journal:
         """The running step does something."""
         if self.step is not None and not self.step.whole:
             self.step.operations.append((again, given))
+
+    def recall(self, find: Callable[..., Any], node: object) -> Any:
+        """What a function, which reads nothing but the code, finds in a part of it; found again where that has been exchanged."""
+        key = find, id(node)
+        known = self.recalled.get(key)
+        if known is None or any(part.version != version for part, version in known[2].items()):
+            outer, inner = self.step, Step(self.serial, whole=True)
+            self.step = inner
+            try:
+                found = find(node)
+            finally:
+                self.step = outer
+            known = self.recalled[key] = node, found, {part: part.version for part in inner.looked_at}
+        if self.step is not None:
+            self.step.looked_at.update(known[2])
+        return known[1]
 
     def learn(self, function: Callable[..., Any], *given: Any) -> Any:
         """What a function finds in the code. The running step depends on what it finds, not on all that it looks at."""

@@ -74,10 +74,12 @@ class Layout:
     def exchange(self, text: str, parse: Parse) -> Exchange | None:
         """Make the tree that of another text; None, and nothing is changed, where that cannot be done."""
         before = self.text
-        if not before.endswith("\n") or not text.endswith("\n"):
+        if before.endswith("\n") != text.endswith("\n"):
             return None
         start, end, _ = difference(before, text)
-        made = self._exchange_body(start, end, text, parse) or self._exchange_lines(start, end, text, parse)
+        made = self._exchange_body(start, end, text, parse)
+        if made is None and text.endswith("\n"):
+            made = self._exchange_lines(start, end, text, parse)
         if made is not None:
             self.text = text
         return made
@@ -85,8 +87,10 @@ class Layout:
     def _exchange_body(self, start: int, end: int, text: str, parse: Parse) -> Exchange | None:
         unit = next((one for one in self.units if one.start <= start and end <= one.end), None)
         longer = len(text) - len(self.text)
-        if unit is None or "\n" not in self.text[unit.start : start] or text[unit.end + longer - 1] != "\n":
-            return None  # outside, in the line of the `def`, or its last line has lost its end
+        if unit is None or "\n" not in self.text[unit.start : start]:
+            return None  # outside, or in the line of the `def`
+        if text[unit.end + longer - 1 : unit.end + longer] != "\n":
+            return None  # its last line has no end, or has lost it
         parsed = _parsed(text[unit.start : unit.end + longer], unit.indent, self.module, parse)
         if parsed is None:
             return None

@@ -22,11 +22,13 @@ from torchdev_lint.flow.forwarding import (
 )
 from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.placement_events import DeviceNotForwarded
-from torchdev_lint.flow.trees import walk
+from torchdev_lint.flow.trees import remembered, walk
 from torchdev_lint.flow.values import Function
 
 _SAYS = frozenset("print info debug warning warn log isinstance str".split())
 """Functions that only speak of what they are given."""
+_TELLING = frozenset({cst.Arg, cst.Call, cst.Comparison, cst.FormattedString})
+"""Nodes that are looked at for it: to ask LibCST's abstract classes of all would cost more."""
 _PLAIN_CONTEXT = re.compile(r"(?:^|\.)(?:open|no_grad|inference_mode|suppress|catch_warnings)$")
 
 
@@ -36,8 +38,8 @@ def check_function(analysis: Analysis, function: Function) -> None:
     if not isinstance(node, cst.FunctionDef) or "set_default_" in analysis.written:
         return
     declared = parameters(node)
-    name = next((name for name in DEVICE_PARAMETERS if name in declared), None)
-    if name is None or not _only_locates(node, name) or places_otherwise(node):
+    name = _device_parameter(node)
+    if name is None or not _only_locates(node) or places_otherwise(node):
         return
     if is_imposed(function) or says_unused(analysis, node) or _is_moved_by_callers(analysis, node.name.value):
         return
@@ -58,11 +60,20 @@ def check_function(analysis: Analysis, function: Function) -> None:
     )
 
 
-def _only_locates(node: cst.FunctionDef, name: str) -> bool:
-    """Whether the device says where checkpoints are loaded, and nothing else."""
+def _device_parameter(node: cst.FunctionDef) -> str | None:
+    declared = parameters(node)
+    return next((name for name in DEVICE_PARAMETERS if name in declared), None)
+
+
+@remembered(cst.FunctionDef)
+def _only_locates(node: cst.FunctionDef) -> bool:
+    """Whether the device that the function declares says where checkpoints are loaded, and nothing else."""
+    name = _device_parameter(node)
     locating: set[int] = set()
     harmless: set[int] = set()
     for part in walk(node.body):
+        if type(part) not in _TELLING:
+            continue
         match part:
             case cst.Arg(keyword=cst.Name(value="map_location"), value=cst.Name(value=word) as given) if (
                 word == name
@@ -80,7 +91,9 @@ def _only_locates(node: cst.FunctionDef, name: str) -> bool:
                     harmless |= {id(inner) for inner in walk(part)}
             case _:
                 pass
-    return bool(locating) and all(id(read) in locating | harmless for read in reads(node.body, name))
+    if name is None or not locating:
+        return False
+    return all(id(read) in locating | harmless for read in reads(node.body, name))
 
 
 def _returned_model(node: cst.FunctionDef, given: set[str]) -> tuple[str, cst.BaseExpression] | None:

@@ -54,6 +54,10 @@ class Observation:
     steps: tuple[Origin, ...] = field(default=(), compare=False)
 
 
+_NOTHING = {ran: Observation("", None, ran) for ran in (False, True)}
+"""What has no device."""
+
+
 @dataclass(slots=True)
 class Observer:
     """Told of all that is evaluated in the file that is checked.
@@ -124,10 +128,8 @@ class Observer:
         device = device_of(env, value)
         if not _is_new(seen, device, ran=ran):
             return
-        if not has_device(env, value):
-            made = Observation("", None, ran)
-        else:
-            made = Observation(describe_value(env, value), device, ran, _steps(device))
+        held = has_device(env, value)
+        made = Observation(describe_value(env, value), device, ran, _steps(device)) if held else _NOTHING[ran]
         if made not in seen:
             seen.append(made)
 
@@ -147,9 +149,13 @@ class Observer:
 
 def _is_new(seen: list[Observation], device: Device | None, *, ran: bool) -> bool:
     """Whether something on a device may be worth adding to what was seen."""
-    return len(seen) < MAX_SEEN and not any(
-        one.ran == ran and one.device is not None and one.device == device for one in seen
-    )
+    if len(seen) >= MAX_SEEN:
+        return False
+    if device is not None:
+        for one in seen:
+            if one.ran == ran and one.device is not None and one.device == device:
+                return False
+    return True
 
 
 def _add(seen: list[Observation], one: Observation) -> None:

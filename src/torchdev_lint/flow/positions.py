@@ -7,6 +7,8 @@ start and end, costs a fraction of it. The rendering state is the one that LibCS
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Protocol
 
 import libcst as cst
 from libcst._nodes.internal import CodegenState
@@ -39,11 +41,59 @@ class _Recorder(CodegenState):
             self.spans[id(node)] = (self.starts[id(node)], self.length)
 
 
-class _RecordsAll(_Recorder):
-    """One that notes where all nodes are."""
+Spans = dict[int, tuple[int, int]]
 
-    def __init__(self, module: cst.Module) -> None:
+
+class Part(Protocol):
+    """A part of a tree that may be exchanged; `version` is how often it was."""
+
+    version: int
+
+
+@dataclass(slots=True)
+class _Rendered:
+    """A rendered part of a tree: when (`state`), its text, where its nodes are in it, and the parts in it that have places of their own."""
+
+    state: object
+    text: str
+    spans: Spans
+    parts: list[tuple[int, _Rendered]]
+
+    def find(self, wanted: Collection[int], offset: int, found: Spans) -> None:
+        """Add where wanted nodes are, if the text begins at an offset."""
+        places = self.spans
+        for key in wanted if len(wanted) < len(places) else places.keys() & wanted:
+            place = places.get(key)
+            if place is not None:
+                found[key] = (place[0] + offset, place[1] + offset)
+        for start, part in self.parts:
+            part.find(wanted, offset + start, found)
+
+
+class _RecordsAll(_Recorder):
+    """One that notes where all nodes are, but for those of parts that have not changed since they were rendered (`known`)."""
+
+    def __init__(self, module: cst.Module, known: dict[int, _Rendered]) -> None:
         super().__init__(module, ())
+        self.module = module
+        self.known = known
+        self.parts: list[tuple[int, _Rendered]] = []
+
+    def done(self, state: object) -> _Rendered:
+        """What was rendered."""
+        return _Rendered(state, "".join(self.tokens), self.spans, self.parts)
+
+    def render_part(self, part: Part, render: Callable[[CodegenState], None]) -> None:
+        """Render a part that may be exchanged, unless that has been done."""
+        state = part.version, tuple(self.indent_tokens)
+        done = self.known.get(id(part))
+        if done is None or done.state != state:
+            inner = _RecordsAll(self.module, self.known)
+            inner.indent_tokens += self.indent_tokens
+            render(inner)
+            done = self.known[id(part)] = inner.done(state)
+        self.parts.append((self.length, done))
+        self.add_token(done.text)
 
     def before_codegen(self, node: cst.CSTNode) -> None:
         self.starts[id(node)] = self.length
@@ -56,8 +106,10 @@ class Places:
     """Where the nodes of a module are that is edited: only what has changed is rendered again."""
 
     def __init__(self) -> None:
-        self._lines: dict[int, tuple[object, str, dict[int, tuple[int, int]]]] = {}
-        """By line of the module: its state, its text, and where its nodes are in that."""
+        self._lines: dict[int, _Rendered] = {}
+        """By line of the module."""
+        self._parts: dict[int, _Rendered] = {}
+        """By part of a line."""
 
     def rendered(
         self, module: cst.Module, state_of: Callable[[cst.CSTNode], object], wanted: Collection[int]
@@ -70,18 +122,14 @@ class Places:
         offset = recorder.length
         for statement in module.body:
             known, state = self._lines.get(id(statement)), state_of(statement)
-            if known is None or known[0] != state:
-                all_of_it = _RecordsAll(module)
+            if known is None or known.state != state:
+                all_of_it = _RecordsAll(module, self._parts)
                 statement._codegen(all_of_it)
-                known = state, "".join(all_of_it.tokens), all_of_it.spans
+                known = all_of_it.done(state)
             lines[id(statement)] = known
-            texts.append(known[1])
-            places = known[2]
-            for key in wanted if len(wanted) < len(places) else places.keys() & wanted:
-                place = places.get(key)
-                if place is not None:
-                    found[key] = (place[0] + offset, place[1] + offset)
-            offset += len(known[1])
+            texts.append(known.text)
+            known.find(wanted, offset, found)
+            offset += len(known.text)
         self._lines = lines
         behind = _Recorder(module, ())
         for line in module.footer:

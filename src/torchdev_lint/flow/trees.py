@@ -23,11 +23,13 @@ _TEXT = (cst.Name, cst.Integer, cst.Float, cst.Imaginary, cst.SimpleString, cst.
 _below: dict[type[object], tuple[str, ...] | None] = {}
 """By type: the fields of a node that hold other nodes, last first; None for what is no node. Asking `isinstance` of LibCST's
 abstract classes for each would cost more than the walk."""
+_listing: dict[type[object], tuple[str, ...]] = {}
+"""The same for nodes that have a list of themselves and all below them (`nodes`); `_below` has None for them."""
 
 
 def _fields(kind: type[object]) -> tuple[str, ...] | None:
-    names: tuple[str, ...] | None = None
-    if issubclass(kind, cst.CSTNode):
+    names: tuple[str, ...] | None = _listing.get(kind)
+    if names is None and issubclass(kind, cst.CSTNode):
         names = tuple(
             field.name
             for field in reversed(dataclasses.fields(kind))
@@ -36,6 +38,8 @@ def _fields(kind: type[object]) -> tuple[str, ...] | None:
             and not (field.name == "value" and issubclass(kind, _TEXT))
         )
     _below[kind] = names
+    if names is not None and hasattr(kind, "nodes"):
+        _below[kind], _listing[kind] = None, names
     return names
 
 
@@ -56,7 +60,7 @@ _memories: list[dict[int, tuple[object, Any]]] = []
 def remembered(kind: type[Of]) -> Callable[[Callable[[Of], Found]], Callable[[Of], Found]]:
     """What is found out in the text of a function or module is remembered: files are read again for all that import them.
 
-    It is found out again where parts of the tree may be exchanged, and want to be told who looks at them (`units`).
+    Where parts of the tree may be exchanged, and want to be told who looks at them (`units`), they see to it themselves.
     """
 
     def decorate(find: Callable[[Of], Found]) -> Callable[[Of], Found]:
@@ -68,7 +72,10 @@ def remembered(kind: type[Of]) -> Callable[[Callable[[Of], Found]], Callable[[Of
         def found(node: Any) -> Found:
             stays = type(node) is cst.Module or type(node.body) is cst.IndentedBlock
             if not stays:
-                return find(node)
+                part = node if isinstance(node, cst.Module) else node.body
+                recall = getattr(part, "recall", None)
+                again: Found = find(node) if recall is None else recall(find, node)
+                return again
             key = id(node)
             known = memory.pop(key, None)
             if known is None:
@@ -110,7 +117,12 @@ def walk(root: cst.CSTNode, *, below: tuple[type[cst.CSTNode], ...] = ()) -> Ite
             continue
         names = known[kind] if kind in known else _fields(kind)
         if names is None:
-            continue
+            names = _listing.get(kind)
+            if names is None:
+                continue
+            if not below:
+                yield from top.nodes()
+                continue
         yield top
         if below and isinstance(top, below):
             continue

@@ -8,12 +8,13 @@ exchanged, and so does what is known of them.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
 from torchdev_lint.flow.positions import Places
+from torchdev_lint.flow.trees import walk
 
 if TYPE_CHECKING:
     from torchdev_lint.flow.journal import Journal
@@ -22,10 +23,12 @@ if TYPE_CHECKING:
 class Body(cst.IndentedBlock):
     """A function's block that says when it is looked at."""
 
-    __slots__ = ("journal", "version")  # type: ignore[misc]
+    __slots__ = ("journal", "listed", "version")  # type: ignore[misc]
     journal: Journal
     version: int
     """How often it was exchanged."""
+    listed: tuple[cst.CSTNode, ...]
+    """What `nodes` gives, once it was asked for."""
 
     @property
     def body(self) -> Any:  # type: ignore[override]
@@ -39,7 +42,27 @@ class Body(cst.IndentedBlock):
         for held in _HELD.values():
             held.__set__(self, held.__get__(block))
         object.__setattr__(self, "version", self.version + 1)
+        object.__setattr__(self, "listed", ())
         return before
+
+    def _codegen(self, state: Any, **given: Any) -> None:
+        render = getattr(state, "render_part", None)
+        if render is None:
+            super()._codegen(state, **given)
+        else:
+            render(self, super()._codegen)
+
+    def nodes(self) -> tuple[cst.CSTNode, ...]:
+        """The block and all nodes below it, as `walk` gives them."""
+        self.journal.look_at(self)
+        if not self.listed:
+            below = (node for line in _HELD["body"].__get__(self) for node in walk(line))
+            object.__setattr__(self, "listed", (self, *below))
+        return self.listed
+
+    def recall(self, find: Callable[..., Any], function: cst.FunctionDef) -> Any:
+        """What is found out in the function whose block this is (`trees.remembered`)."""
+        return self.journal.recall(find, function)
 
 
 _HELD: dict[str, Any] = {
@@ -71,6 +94,10 @@ class Program(cst.Module):
         bodies = [one.body for one, _ in functions_of([line], self)]
         versions = [body.version for body in bodies if isinstance(body, Body)]
         return getattr(line, "leading_lines", None), versions
+
+    def recall(self, find: Callable[..., Any], module: cst.Module) -> Any:
+        """What is found out in the module (`trees.remembered`)."""
+        return self.journal.recall(find, module)
 
     def hold(self, lines: Sequence[cst.BaseStatement | cst.SimpleStatementLine]) -> None:
         """Have other lines."""
@@ -105,6 +132,7 @@ def watch_bodies(module: cst.Module, journal: Journal) -> None:
                 held.__set__(watched, held.__get__(block))
             object.__setattr__(watched, "journal", journal)
             object.__setattr__(watched, "version", 0)
+            object.__setattr__(watched, "listed", ())
             object.__setattr__(function, "body", watched)
 
 
