@@ -64,7 +64,7 @@ FLOW: Mapping[str, str] = {
     ),
     "What stub files and command lines say": "library_facts library_calls command_lines",
     "A function read alone: what its text shows of its arguments": (
-        "evidence evident_parts module_parameters accelerator_needs host_functions preparations callers_elsewhere "
+        "evidence evident_parts module_parameters accelerator_needs host_functions preparations project_calls callers_elsewhere "
         "caller_results reach untaken"
     ),
     "Finding mistakes that are no conflict of two operands": (
@@ -72,7 +72,7 @@ FLOW: Mapping[str, str] = {
         "ambient_devices moved_outputs disagreeing_returns returned_factories built_for_arguments brought_back "
         "brought_beside left_behind odd_one_out"
     ),
-    "Telling: is it certain, where is it reported, what cures it": "conflicts attribution publication cures",
+    "Telling: is it certain, where is it reported, what cures it": "conflicts attribution publication cures repeated",
     "Reading again after an edit, for the language server": (
         "rereading steps journal journal_tables watched observations"
     ),

@@ -10,17 +10,11 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from torchdev_lint.flow.callers_elsewhere import (
-    argument_given,
-    calls_by_others,
-    calls_of,
-    moved_by,
-    owner_of,
-    place_given,
-)
+from torchdev_lint.flow.callers_elsewhere import moved_by, owner_of, place_given
 from torchdev_lint.flow.conditions import Key
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.operands import dotted
+from torchdev_lint.flow.project_calls import argument_given, calls_by_others, calls_of
 from torchdev_lint.flow.trees import all_parameters, parents, walk
 from torchdev_lint.flow.values import Function
 

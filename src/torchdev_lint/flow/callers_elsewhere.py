@@ -6,18 +6,26 @@ not executed: what an argument was made by, or brought to, last in the function 
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Literal as Either
 
 import libcst as cst
 
 from torchdev_lint.flow.conditions import Key
 from torchdev_lint.flow.frame import Frame
-from torchdev_lint.flow.host_functions import HOST_CLASS, HOST_FILE
+from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.operands import dotted
-from torchdev_lint.flow.trees import all_parameters, remembered, walk
+from torchdev_lint.flow.project_calls import (
+    argument_at,
+    argument_given,
+    calls_of,
+    definition_of,
+    made_calls,
+    position_of,
+)
+from torchdev_lint.flow.trees import all_parameters, walk
 from torchdev_lint.flow.values import Function
 from torchdev_lint.torch_api.devices import DEVICE_NAME
 from torchdev_lint.torch_api.factories import FACTORIES
@@ -75,16 +83,16 @@ def owner_of(frame: Frame, key: Key) -> Function | None:
 
 
 def _given(frame: Frame, node: cst.FunctionDef, parameter: str, owner: str, depth: int) -> Place:
-    position = _position(node, parameter)
+    position = position_of(node, parameter)
     if position is None or depth >= MAX_DEPTH:
         return "unknown"
     if _goes_along(node, parameter):
         return "host"
     places: set[Place] = set()
-    for call, function, on_host in _calls(frame, node.name.value, owner):
-        argument = None if function is node else _argument(call, position, parameter)
+    for call, function, on_host in made_calls(frame, node.name.value, owner):
+        argument = None if function is node else argument_at(call, position, parameter)
         if argument is not None:
-            place = _place(frame, argument, _assigned(function, call), function, depth)
+            place = _place(frame, argument, _Scope(function, _assigned(function, call), depth))
             if place == "unknown" and (
                 on_host or (function is not None and _prepares(frame, function, depth))
             ):
@@ -138,100 +146,11 @@ def _of(places: set[Place]) -> Place:
     return "elsewhere" if "elsewhere" in places else "host" if "host" in places else "unknown"
 
 
-_Made = tuple[cst.Call, "cst.FunctionDef | None", bool]
-"""A call, the outermost function that it stands in, and whether that is a method of what works on the host, as data sets do."""
-
-
-def _all_calls(module: cst.Module) -> dict[str, list[_Made]]:
-    """The calls of a file by the last name of what is called."""
-    found: dict[str, list[_Made]] = {}
-
-    def collect(root: cst.CSTNode, function: cst.FunctionDef | None, on_host: bool) -> None:
-        below = () if function is not None else (cst.FunctionDef, cst.ClassDef)
-        for node in walk(root, below=below):
-            if isinstance(node, cst.ClassDef) and function is None:
-                names = (node.name.value, *(dotted(base.value) or "" for base in node.bases))
-                collect(node.body, None, any(map(HOST_CLASS.search, names)))
-            elif isinstance(node, cst.FunctionDef) and function is None:
-                collect(node.body, node, on_host)
-            elif isinstance(node, cst.Call):
-                called = node.func.attr if isinstance(node.func, cst.Attribute) else node.func
-                name = called.value if isinstance(called, cst.Name) else ""
-                found.setdefault(name, []).append((node, function, on_host))
-
-    collect(module, None, False)
-    return found
-
-
-_calls_of_another = remembered(cst.Module)(_all_calls)
-
-
-def calls_of(
-    frame: Frame, name: str, owner: str, *, elsewhere: bool = True
-) -> Iterator[tuple[cst.Call, cst.FunctionDef | None]]:
-    """The calls of what has this name, with the outermost functions they stand in: here, and in files that name where it comes from."""
-    for call, function, _ in _calls(frame, name, owner, elsewhere=elsewhere):
-        yield call, function
-
-
-def calls_by_others(
-    frame: Frame, node: cst.FunctionDef, owner: str, *, elsewhere: bool = True
-) -> Iterator[tuple[cst.Call, cst.FunctionDef | None]]:
-    """The calls of a function elsewhere than in itself; of one that Python calls none are looked for."""
-    if frame.source.foreign or node.name.value.startswith("__"):
-        return
-    for call, scope in calls_of(frame, node.name.value, owner, elsewhere=elsewhere):
-        if scope is not node:
-            yield call, scope
-
-
-def _calls(frame: Frame, name: str, owner: str, *, elsewhere: bool = True) -> Iterator[_Made]:
-    yield from _all_calls(frame.analysis.module).get(name, ())
-    if not elsewhere:
-        return
-    told = owner or os.path.splitext(os.path.basename(frame.analysis.source.path))[0]
-    for path, module in frame.analysis.imports.callers(name, told):
-        if not owner and _defines(frame.analysis.module, name) and _defines(module, name):
-            continue
-        prepares = HOST_FILE.search(path) is not None
-        for call, function, on_host in _calls_of_another(module).get(name, ()):
-            yield call, function, prepares or on_host
-
-
-def _defines(module: cst.Module, name: str) -> bool:
-    """Whether a file has a function of this name itself: it calls that one."""
-    return any(isinstance(line, cst.FunctionDef) and line.name.value == name for line in module.body)
-
-
-def _position(node: cst.FunctionDef, parameter: str) -> int | None:
-    """Where a parameter stands among those that a call gives by position; -1 when it is only given by keyword."""
-    names = [one.name.value for one in (*node.params.posonly_params, *node.params.params)]
-    if parameter not in names:
-        return -1 if any(one.name.value == parameter for one in all_parameters(node.params)) else None
-    return names.index(parameter) - (names[0] in ("self", "cls"))
-
-
-def argument_given(node: cst.FunctionDef, call: cst.Call, parameter: str) -> cst.BaseExpression | None:
-    """What a call of a function gives for a parameter; None where it leaves it out, or hands over what it has in a list."""
-    position = _position(node, parameter)
-    return None if position is None else _argument(call, position, parameter)
-
-
-def _argument(call: cst.Call, position: int, parameter: str) -> cst.BaseExpression | None:
-    given = [one for one in call.args if one.keyword is None]
-    if any(one.star for one in call.args):
-        return None
-    for one in call.args:
-        if one.keyword is not None and one.keyword.value == parameter:
-            return one.value
-    return given[position].value if 0 <= position < len(given) else None
-
-
 _Assigned = list[tuple[str, cst.BaseExpression]]
 
 
-def _assigned(function: cst.FunctionDef | None, call: cst.Call) -> _Assigned:
-    """What was assigned to names before a call, in the function that makes it, in order."""
+def _assigned(function: cst.FunctionDef | None, call: cst.CSTNode) -> _Assigned:
+    """What was assigned to names before a call, or a return, in the function that it stands in, in order."""
     found: _Assigned = []
     if function is None:
         return found
@@ -280,14 +199,26 @@ def _targets(target: cst.BaseExpression) -> Iterator[str]:
             pass
 
 
-def _place(
-    frame: Frame,
-    expression: cst.BaseExpression,
-    before: _Assigned,
-    function: cst.FunctionDef | None,
-    depth: int,
-    steps: int = 12,
-) -> Place:
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """Where an expression stands: in which function, after which assignments, and in which call of it, if that is known."""
+
+    function: cst.FunctionDef | None
+    before: _Assigned
+    depth: int
+    call: cst.Call | None = None
+    outer: _Scope | None = None
+
+    def has_parameter(self, name: str) -> bool:
+        return self.function is not None and any(
+            one.name.value == name for one in all_parameters(self.function.params)
+        )
+
+    def is_within(self, function: cst.FunctionDef) -> bool:
+        return self.function is function or (self.outer is not None and self.outer.is_within(function))
+
+
+def _place(frame: Frame, expression: cst.BaseExpression, scope: _Scope, steps: int = 12) -> Place:
     """Where what an expression gives is, by what makes or moves it."""
     if steps <= 0:
         return "unknown"
@@ -295,33 +226,39 @@ def _place(
         case cst.Call(func=cst.Attribute(value=receiver, attr=cst.Name(value=method)), args=arguments):
             if method in ("cpu", "numpy"):
                 return "host"
+            settled = _settled(arguments[0].value, scope) if method == "to" and arguments else None
+            if settled is not None and _is_none(settled):
+                return _place(frame, receiver, scope, steps - 1)  # `.to(None)` moves nothing
+            if settled is not None and _is_host(settled):
+                return "host"
             if method in ("cuda", "to") and (told := moved_by(method, arguments)) != "unknown":
                 return told
             path = dotted(expression.func) or ""
             if path in FACTORIES or _MAKES.search(path) or path.startswith(_ARRAYS):
-                return (
-                    "elsewhere"
-                    if any(a.keyword is not None and a.keyword.value == "device" for a in arguments)
-                    else "host"
-                )
+                return _made_by(arguments, scope)
             if method != "to" and _may_move(method, arguments):
                 return "unknown"
             parts = [receiver, *(one.value for one in arguments if one.keyword is None)]
-        case cst.Call(func=function_called, args=arguments):
-            if _may_move(dotted(function_called) or "", arguments):
+        case cst.Call(func=cst.Name(value=called), args=arguments):
+            returned = _returned(frame, called, expression, scope, steps)
+            if returned != "unknown":
+                return returned
+            if _may_move(called, arguments):
                 return "unknown"
             parts = [one.value for one in arguments if one.keyword is None]
         case cst.Name(value=name):
-            for index in range(len(before) - 1, -1, -1):
-                if before[index][0] == name:
-                    return _place(frame, before[index][1], before[:index], function, depth, steps - 1)
+            for index in range(len(scope.before) - 1, -1, -1):
+                if scope.before[index][0] == name:
+                    earlier = replace(scope, before=scope.before[:index])
+                    return _place(frame, scope.before[index][1], earlier, steps - 1)
             if _LOADER.search(name):
                 return "host"
-            if function is not None and any(
-                one.name.value == name for one in all_parameters(function.params)
-            ):
-                return _given(frame, function, name, "", depth + 1)
-            return "unknown"
+            if scope.function is None or not scope.has_parameter(name):
+                return "unknown"
+            if scope.call is None or scope.outer is None:
+                return _given(frame, scope.function, name, "", scope.depth + 1)
+            given = argument_given(scope.function, scope.call, name)
+            return "unknown" if given is None else _place(frame, given, scope.outer, steps - 1)
         case cst.Attribute(value=value) | cst.Subscript(value=value) | cst.UnaryOperation(expression=value):
             parts = [value]
         case cst.BinaryOperation(left=left, right=right):
@@ -332,7 +269,58 @@ def _place(
             parts = [element]
         case _:
             return "unknown"
-    return _of({_place(frame, part, before, function, depth, steps - 1) for part in parts})
+    return _of({_place(frame, part, scope, steps - 1) for part in parts})
+
+
+def _made_by(arguments: Sequence[cst.Arg], scope: _Scope) -> Place:
+    """Where a factory makes a tensor: `device=device` is the CPU, too, where that is a default which the call leaves as it is."""
+    told = next((a.value for a in arguments if a.keyword is not None and a.keyword.value == "device"), None)
+    told = None if told is None else _settled(told, scope) or told
+    return "host" if told is None or _is_host(told) or _is_none(told) else "elsewhere"
+
+
+def _settled(device: cst.BaseExpression, scope: _Scope) -> cst.BaseExpression | None:
+    """What a parameter is in the call that is looked at, where it gives a device's name for it, or leaves it at its default."""
+    match device:
+        case cst.Name(value=name) if scope.function is not None and scope.call is not None:
+            if any(one == name for one, _ in scope.before) or any(one.star for one in scope.call.args):
+                return None
+            given = argument_given(scope.function, scope.call, name)
+            if given is not None:
+                return given if isinstance(given, cst.SimpleString) else None
+            parameters = all_parameters(scope.function.params)
+            return next((one.default for one in parameters if one.name.value == name), None)
+        case _:
+            return None
+
+
+def _is_host(device: cst.BaseExpression) -> bool:
+    match device:
+        case cst.SimpleString():
+            return device.raw_value == "cpu"
+        case _:
+            return False
+
+
+def _is_none(node: cst.BaseExpression | None) -> bool:
+    return isinstance(node, cst.Name) and node.value == "None"
+
+
+def _returned(frame: Frame, name: str, call: cst.Call, scope: _Scope, steps: int) -> Place:
+    """Where what a function of the project returns for this call is; a place that is not known of any of its ways is not known."""
+    node = definition_of(frame, name)
+    if node is None or scope.depth >= MAX_DEPTH or scope.is_within(node):
+        return "unknown"
+    ways = [
+        (way, way.value)
+        for way in walk(node.body, below=(cst.FunctionDef, cst.ClassDef, cst.Lambda))
+        if isinstance(way, cst.Return) and way.value is not None
+    ]
+    places: set[Place] = set()
+    for way, value in ways:
+        inside = _Scope(node, _assigned(node, way), scope.depth + 1, call, scope)
+        places.add(_place(frame, value, inside, steps - 1))
+    return places.pop() if len(places) == 1 else "elsewhere" if "elsewhere" in places else "unknown"
 
 
 def _may_move(called: str, arguments: Sequence[cst.Arg]) -> bool:

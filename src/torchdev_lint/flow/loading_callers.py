@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import libcst as cst
 
 from torchdev_lint.flow import loading_scopes
-from torchdev_lint.flow.callers_elsewhere import calls_by_others
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.operands import dotted
+from torchdev_lint.flow.project_calls import calls_by_others
 from torchdev_lint.flow.trees import parents, walk
 
 _TRAINS = re.compile(r"(?i)(?:^|_)(?:train|fit|training)(?:_(?!dat|load|set|iter|trans)|$)")

@@ -13,11 +13,11 @@ from typing import Any
 import libcst as cst
 
 from torchdev_lint.flow.analysis import Analysis
-from torchdev_lint.flow.callers_elsewhere import argument_given, calls_of
 from torchdev_lint.flow.conditions import Atom, Formula, Key, atoms, truth
 from torchdev_lint.flow.evidence import tested_for_none
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import Conflict, Cpu
+from torchdev_lint.flow.project_calls import argument_given, calls_of
 from torchdev_lint.flow.reach import without_imports
 from torchdev_lint.flow.trees import all_parameters, walk
 from torchdev_lint.flow.values import Function
@@ -111,7 +111,7 @@ def _values(frame: Frame, function: Function, node: cst.FunctionDef, parameter: 
     key = ("only called", name)
     known: bool | None = frame.analysis.notes.get(key)
     if known is None:
-        known = frame.analysis.notes[key] = is_only_called(frame.analysis, name)
+        known = frame.analysis.notes[key] = _is_only_called(frame.analysis, name)
     return list(_given(frame, name, owner, node, parameter)) if known else []
 
 
@@ -147,17 +147,14 @@ def _constant(node: cst.BaseExpression | None) -> Any:
 _STRINGS = re.compile(r"(?s)\"\"\".*?\"\"\"|'''.*?'''|#[^\n]*|__all__\s*=\s*[\[(][^\])]*[\])]")
 
 
-_WORDS = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
-
-
-def is_only_called(analysis: Analysis, name: str, *, spelt: bool = True) -> bool:
-    """Whether nothing in the project does anything with a name but to define, import and call it. `spelt`: strings count as well."""
+def _is_only_called(analysis: Analysis, name: str) -> bool:
+    """Whether nothing in the project does anything with a name but to define, import and call it."""
     others = analysis.imports.mentioning(name)
     if others is None or analysis.imports.in_notebooks(name):
         return False
     word = re.compile(rf"\b{re.escape(name)}\b(?!\s*\(|\s*=(?!=))|\bclass\s+\w+\([^)]*\b{re.escape(name)}\b")
     own = rf"\b(?:class|def)\s+{re.escape(name)}\b|super\(\s*{re.escape(name)}\b"
-    texts = (
-        _STRINGS.sub("", without_imports(text)) for text in (analysis.written, *(text for _, text in others))
+    return not any(
+        word.search(re.sub(own, "", _STRINGS.sub("", without_imports(text))))
+        for text in (analysis.written, *(text for _, text in others))
     )
-    return not any(word.search(re.sub(own, "", text if spelt else _WORDS.sub("", text))) for text in texts)

@@ -14,7 +14,7 @@ from torchdev_lint.engine.sources import DiskSources
 
 def _checked(root: Path, files: dict[str, str], name: str = "model.py") -> list[str]:
     """The findings of a file in a repository with these files."""
-    (root / ".git").mkdir()
+    (root / ".git").mkdir(parents=True)
     for path, text in files.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(textwrap.dedent(text))
@@ -334,3 +334,57 @@ def test_batches_of_a_prepared_loader(tmp_path: Path) -> None:
     loop = "    loader = runner.prepare(loader)\n    for x, y in loader:\n        padded(x)\n"
     use = f"from model import padded\ndef train(loader, runner):\n{loop}"
     assert _checked(tmp_path, {"model.py": PADDED, "use.py": use}) == ["TDV005"]
+
+
+SAMPLERS = """
+import torch
+from torch import nn
+def drawn(size, low=0, device="cpu"):
+    values = torch.empty(size, device=device)
+    return values.uniform_(low, 1)
+def brought(values, device=None):
+    return torch.tensor(values).to(device)
+def chosen(size, device="cpu"):
+    if size > 3:
+        return torch.zeros(size)
+    return torch.ones(size, device=device)
+def around(size):
+    return around(size) if size else drawn(1)
+def shifted(x: torch.Tensor):
+    return x + torch.ones(3)
+def moved_on(x):
+    return shifted(2 * x)
+def color(size, device):
+    amount = {made}
+    return moved_on(amount)
+"""
+SAMPLED = {
+    "on the CPU by default": ("drawn(3)", []),
+    "on the CPU by name": ("drawn(3, device='cpu')", []),
+    "brought nowhere": ("brought([1, 2, 3])", []),
+    "on each way": ("chosen(3)", []),
+    "on the device that is given": ("drawn(3, 0, device)", ["TDV005"]),
+    "on the device that is named": ("drawn(3, device=device)", ["TDV005"]),
+    "with what may name one": ("drawn(3, **options)", ["TDV005"]),
+    "brought to a device": ("brought([1, 2, 3], device)", ["TDV005"]),
+    "elsewhere on one way": ("chosen(3, 'cuda')", ["TDV005"]),
+    "by who knows whom": ("unknown(3)", ["TDV005"]),
+}
+
+
+@pytest.mark.parametrize(("made", "found"), SAMPLED.values(), ids=SAMPLED)
+def test_what_functions_make_for_each_other(tmp_path: Path, made: str, found: list[str]) -> None:
+    """A function is given what another one makes on the CPU, through a third one."""
+    use = "import torch\nfrom model import color\ndevice = torch.device('cuda')\nprint(color(3, device))\n"
+    files = {"model.py": SAMPLERS.format(made=made), "use.py": use}
+    assert _checked(tmp_path, files) == found
+
+
+def test_what_a_function_of_another_file_makes(tmp_path: Path) -> None:
+    """A project has one function of that name; where it has two, it is not known which."""
+    made, shifting = SAMPLERS.format(made="drawn(3)").split("def brought")
+    model = "import torch\nfrom draw import drawn\ndef shifted" + shifting.split("def shifted")[1]
+    use = "import torch\nfrom model import color\ndevice = torch.device('cuda')\nprint(color(3, device))\n"
+    assert _checked(tmp_path / "one", {"model.py": model, "use.py": use, "draw.py": made}) == []
+    files = {"model.py": model, "use.py": use, "draw.py": made, "again.py": made}
+    assert _checked(tmp_path / "two", files) == ["TDV005"]

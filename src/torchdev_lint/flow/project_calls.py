@@ -1,0 +1,120 @@
+"""The calls of a function in its own file and in the others of its project, what they give, and the function that a name stands for.
+
+They are looked at, not executed. Tests do not count.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import libcst as cst
+
+from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.host_functions import HOST_CLASS, HOST_FILE
+from torchdev_lint.flow.operands import dotted
+from torchdev_lint.flow.trees import all_parameters, remembered, walk
+
+Made = tuple[cst.Call, "cst.FunctionDef | None", bool]
+"""A call, the outermost function that it stands in, and whether that is a method of what works on the host, as data sets do."""
+
+
+def _all_calls(module: cst.Module) -> dict[str, list[Made]]:
+    """The calls of a file by the last name of what is called."""
+    found: dict[str, list[Made]] = {}
+
+    def collect(root: cst.CSTNode, function: cst.FunctionDef | None, on_host: bool) -> None:
+        below = () if function is not None else (cst.FunctionDef, cst.ClassDef)
+        for node in walk(root, below=below):
+            if isinstance(node, cst.ClassDef) and function is None:
+                names = (node.name.value, *(dotted(base.value) or "" for base in node.bases))
+                collect(node.body, None, any(map(HOST_CLASS.search, names)))
+            elif isinstance(node, cst.FunctionDef) and function is None:
+                collect(node.body, node, on_host)
+            elif isinstance(node, cst.Call):
+                called = node.func.attr if isinstance(node.func, cst.Attribute) else node.func
+                name = called.value if isinstance(called, cst.Name) else ""
+                found.setdefault(name, []).append((node, function, on_host))
+
+    collect(module, None, False)
+    return found
+
+
+_calls_of_another = remembered(cst.Module)(_all_calls)
+
+
+def calls_of(
+    frame: Frame, name: str, owner: str, *, elsewhere: bool = True
+) -> Iterator[tuple[cst.Call, cst.FunctionDef | None]]:
+    """The calls of what has this name, with the outermost functions they stand in: here, and in files that name where it comes from."""
+    for call, function, _ in made_calls(frame, name, owner, elsewhere=elsewhere):
+        yield call, function
+
+
+def calls_by_others(
+    frame: Frame, node: cst.FunctionDef, owner: str, *, elsewhere: bool = True
+) -> Iterator[tuple[cst.Call, cst.FunctionDef | None]]:
+    """The calls of a function elsewhere than in itself; of one that Python calls none are looked for."""
+    if frame.source.foreign or node.name.value.startswith("__"):
+        return
+    for call, scope in calls_of(frame, node.name.value, owner, elsewhere=elsewhere):
+        if scope is not node:
+            yield call, scope
+
+
+def made_calls(frame: Frame, name: str, owner: str, *, elsewhere: bool = True) -> Iterator[Made]:
+    """As `calls_of`, and whether each stands in what works on the host, as data sets do."""
+    yield from _all_calls(frame.analysis.module).get(name, ())
+    if not elsewhere:
+        return
+    told = owner or os.path.splitext(os.path.basename(frame.analysis.source.path))[0]
+    for path, module in frame.analysis.imports.callers(name, told):
+        if not owner and _defines(frame.analysis.module, name) and _defines(module, name):
+            continue
+        prepares = HOST_FILE.search(path) is not None
+        for call, function, on_host in _calls_of_another(module).get(name, ()):
+            yield call, function, prepares or on_host
+
+
+def _defines(module: cst.Module, name: str) -> bool:
+    """Whether a file has a function of this name itself: it calls that one."""
+    return bool(_functions(module, name))
+
+
+def position_of(node: cst.FunctionDef, parameter: str) -> int | None:
+    """Where a parameter stands among those that a call gives by position; -1 when it is only given by keyword."""
+    names = [one.name.value for one in (*node.params.posonly_params, *node.params.params)]
+    if parameter not in names:
+        return -1 if any(one.name.value == parameter for one in all_parameters(node.params)) else None
+    return names.index(parameter) - (names[0] in ("self", "cls"))
+
+
+def argument_given(node: cst.FunctionDef, call: cst.Call, parameter: str) -> cst.BaseExpression | None:
+    """What a call of a function gives for a parameter; None where it leaves it out, or hands over what it has in a list."""
+    position = position_of(node, parameter)
+    return None if position is None else argument_at(call, position, parameter)
+
+
+def argument_at(call: cst.Call, position: int, parameter: str) -> cst.BaseExpression | None:
+    given = [one for one in call.args if one.keyword is None]
+    if any(one.star for one in call.args):
+        return None
+    for one in call.args:
+        if one.keyword is not None and one.keyword.value == parameter:
+            return one.value
+    return given[position].value if 0 <= position < len(given) else None
+
+
+def definition_of(frame: Frame, name: str) -> cst.FunctionDef | None:
+    """The one function of this name at the top of the checked file, or of another one of the project."""
+    known: dict[str, cst.FunctionDef | None] = frame.analysis.notes.setdefault("defined as", {})
+    if name not in known:
+        own = _functions(frame.analysis.module, name)
+        others = [] if own else [module for _, module in frame.analysis.imports.callers(name, name)]
+        found = own or [node for module in others for node in _functions(module, name)]
+        known[name] = found[0] if len(found) == 1 else None
+    return known[name]
+
+
+def _functions(module: cst.Module, name: str) -> list[cst.FunctionDef]:
+    return [line for line in module.body if isinstance(line, cst.FunctionDef) and line.name.value == name]
