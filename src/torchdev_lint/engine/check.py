@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from torchdev_lint.config import Config
     from torchdev_lint.engine.memory import Memory
     from torchdev_lint.flow.analysis import Recording
+    from torchdev_lint.flow.events import Event
     from torchdev_lint.flow.projects import Sources
     from torchdev_lint.rules.base import Finding, Rule
 
@@ -85,14 +86,20 @@ def check_source(
             events = read_module(module, options, recorder, project, unified)
     except RecursionError:
         return [unanalysed(path, ParseError("Not analysed: nested too deeply"))]
-    findings: list[tuple[type[Rule], Finding]] = []
+    answers: list[tuple[type[Rule], Finding, Event]] = []
     for rule in selected:
         checker = rule()
         for event in events:
             if isinstance(event, rule.answers):
-                findings += [(rule, finding) for finding in checker.check(event)]
-    if not findings:
+                answers += [(rule, finding, event) for finding in checker.check(event)]
+    if not answers:
         return []
+    again: set[int] = set()
+    if len(answers) > 1:
+        from torchdev_lint.flow.repeated import repeated
+
+        again = repeated(module, [event for _, _, event in answers], cells=options.in_cells)
+    findings = [(rule, finding) for rule, finding, event in answers if id(event) not in again]
     elsewhere = (
         [] if project is None else [(named_beside(path, other), tree) for other, tree in project.read()]
     )
