@@ -41,7 +41,7 @@ from torchdev_lint.flow import (
 )
 from torchdev_lint.flow.callsites import Argument, CallSite, ImpliedItem, Unwritten
 from torchdev_lint.flow.classes import ClassModel, instantiate
-from torchdev_lint.flow.confinement import moves_what_it_is_given
+from torchdev_lint.flow.confinement import brings_what_it_is_given, moves_what_it_is_given
 from torchdev_lint.flow.frame import Frame, expression
 from torchdev_lint.flow.functions import call, is_out_of_reach, is_waiting, not_followed, send
 from torchdev_lint.flow.immutable import replace
@@ -237,6 +237,8 @@ def _call_object(frame: Frame, thing: Object, site: CallSite) -> Value:
                 function = state.model.function(method, name, thing)
                 if not is_out_of_reach(frame, function, site):
                     return call(frame, function, site)
+                if brings_what_it_is_given(function.node):
+                    return not_followed(frame, site)
                 state = _of_unread_class(state)
                 break
         if state.kind == "instance":
@@ -464,6 +466,8 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
             function = state.model.function(method, name, thing)
             if not is_out_of_reach(frame, function, site):
                 return call(frame, function, site)
+            if brings_what_it_is_given(function.node):
+                return not_followed(frame, site)
             unread = True
         elif state.kind == "module" and name == "__call__":
             return call_object(frame, thing, site)

@@ -71,6 +71,27 @@ def moves_what_it_is_given(node: cst.BaseExpression) -> bool:
     )
 
 
+def brings_what_it_is_given(function: cst.FunctionDef | cst.Lambda) -> bool:
+    """Whether a function brings what it is given to a device itself: `x = x.to(device)`, `torch.as_tensor(x, device=device)`."""
+    given = {one.name.value for one in all_parameters(function.params)[1:]}
+    return any(_is_brought(part, given) for part in walk(function.body))
+
+
+def _is_brought(node: cst.CSTNode, given: set[str]) -> bool:
+    match node:
+        case cst.Call(func=cst.Attribute(value=cst.Name(value=name), attr=cst.Name(value="to" | "cuda"))):
+            return name in given
+        case cst.Call(
+            func=cst.Attribute(attr=cst.Name(value="as_tensor" | "tensor")),
+            args=[cst.Arg(value=cst.Name(value=name), keyword=None), *others],
+        ):
+            return name in given and any(
+                one.keyword is not None and one.keyword.value == "device" for one in others
+            )
+        case _:
+            return False
+
+
 def only_computes(function: cst.FunctionDef | cst.Lambda) -> bool:
     """Whether a function calls nothing but arithmetic and PyTorch's operations, so that handing it on moves no module.
 

@@ -673,6 +673,43 @@ def test_what_the_file_shows_alone_is_found_with_whatever_is_read_of_others(
     assert {(one.code, one.range.start.row) for one in diagnostics(tmp_path)} == found
 
 
+BRINGING = """
+import torch
+from torch import nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.up = nn.Linear(4, 4)
+    def generate(self, ids):
+        {line}
+        return self.up(ids)
+    def forward(self, ids, other=None):
+        {line}
+        return self.up(ids)
+"""
+BRINGS = {
+    "with to": ("ids = ids.to(self.up.weight.device)", []),
+    "as a tensor": ("ids = torch.as_tensor(ids, device=self.up.weight.device)", []),
+    "as a tensor where it is": ("ids = torch.as_tensor(ids)", ["TDV001"]),
+    "something else": ("x = self.up.weight.to(ids.dtype)", ["TDV001"]),
+}
+
+
+@pytest.mark.parametrize("budget", [3, 6, 9, 400])
+@pytest.mark.parametrize("call", ["net.generate", "net"])
+@pytest.mark.parametrize(("line", "found"), BRINGS.values(), ids=BRINGS)
+def test_a_method_that_brings_what_it_is_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, found: list[str], call: str, budget: int
+) -> None:
+    """So much of it is seen even where there is nothing left to read it."""
+    monkeypatch.setattr(projects, "BUDGET", budget)
+    monkeypatch.setattr(projects, "BUDGET_PER_LINE", 0)
+    (tmp_path / "pyproject.toml").touch()
+    main = f"import torch\nimport nets\nnet = nets.Net().to('cuda')\n{call}(torch.ones(2, 4))\n"
+    write(tmp_path, {"main.py": main, "nets.py": BRINGING.format(line=line)})
+    assert [one.code for one in diagnostics(tmp_path)] == found
+
+
 def test_the_work_in_other_files_is_bounded_and_the_file_itself_read_to_the_end(check: Check) -> None:
     other = "def deep(n):\n" + "".join(f"    n = f{i}(n)\n" for i in range(400)) + "    return n\n"
     other += "".join(f"def f{i}(n):\n    n = n + 1\n    return n\n" for i in range(400))
