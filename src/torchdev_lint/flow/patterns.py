@@ -210,7 +210,10 @@ def _assign_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
         case Entries() | Items() | Many():
             mixed_lists.forget(frame, container)
             change(frame, container, _with_item(container, key, value), target.value)
-        case AnyOf() | Either():
+        case Either():
+            dict_classes.forget(frame, container)
+            _assign_item_of_each(frame, target, container, key, value)
+        case AnyOf():
             dict_classes.forget(frame, container)
         case Api(path="os.environ"):
             literals.note_environment(frame, key, value)
@@ -239,6 +242,25 @@ def _assign_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
             _assign_part(frame, target, container, value)
         case _:
             pass
+
+
+def _assign_item_of_each(
+    frame: Frame, target: cst.Subscript, container: Either, key: Value, value: Value
+) -> None:
+    """An item of what is one of several lists or dicts by a condition: whichever it is, it has the item."""
+
+    def each(part: Value) -> Value:
+        match part:
+            case Either(guard, then, otherwise):
+                return Either(guard, each(then), each(otherwise))
+            case Entries() | Items() | Many():
+                return _with_item(part, key, value)
+            case _:
+                return part
+
+    held = target.value
+    if isinstance(held, cst.Name) and held.value in frame.env.names:
+        assign(frame, held, each(container))
 
 
 def _assign_part(frame: Frame, target: cst.Subscript, tensor: Tensor, value: Value) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 IMPORTS = """
-import collections, copy, dataclasses, functools, itertools, random, types, typing
+import collections, copy, dataclasses, functools, itertools, os, random, types, typing
 from collections import OrderedDict, defaultdict, deque, namedtuple
 c, g = torch.zeros(2), torch.ones(2, device="cuda")
 """
@@ -26,6 +26,20 @@ CASES: list[tuple[str, str, dict[str, str]]] = [
     ("taken from the end", "x = [c, g]\ny = x.pop()\nz = x[0]", {"y": "cuda", "z": "cpu"}),
     ("reversed in place", "x = [c, g]\nx.reverse()\ny, z = x", {"y": "cuda", "z": "cpu"}),
     ("sorted in place", "x = [g, g]\nx.sort(key=len)\ny = x[0]", {"y": "cuda"}),
+    (
+        "a state, or who knows what, that is replaced",
+        "x = nn.Linear(2, 2).cuda().state_dict()\n"
+        "if os.environ.get('FULL'):\n    x = eval('dict(bias=c)')\n"
+        "for key in x:\n    x[key] = c\ny = x['bias']",
+        {"y": "?"},
+    ),
+    (
+        "a state, or who knows what, an item of which is replaced",
+        "x = nn.Linear(2, 2).cuda().state_dict()\n"
+        "if os.environ.get('FULL'):\n    x = eval('dict(bias=c)')\n"
+        "x['bias'] = c\ny = x['bias']",
+        {"y": "? or cpu"},
+    ),
     ("rotated", "x = deque([c, g])\nx.rotate(1)\ny = x[0]", {"y": "?"}),
     ("cleared and filled again", "x = [c]\nx.clear()\nx.append(g)\ny = x[0]", {"y": "cuda"}),
     (
