@@ -350,6 +350,8 @@ def visit_BinaryOperation(frame: Frame, node: cst.BinaryOperation) -> Value:
 def visit_Comparison(frame: Frame, node: cst.Comparison) -> Value:
     if frame.loops and (told := turns.settled(frame, node)) is not None:
         return Truth(told)
+    if (typed := truths.tensor_type_is(frame, node)) is not None:
+        return Truth(typed)
     with frame.quietly():
         left = frame.evaluate(node.left)
         comparisons = [(target.operator, frame.evaluate(target.comparator)) for target in node.comparisons]

@@ -50,10 +50,12 @@ def index(frame: Frame, node: cst.CSTNode, tensor: Tensor, keys: list[Value]) ->
     # a key takes away one dimension, but for masks of several, which leave one, and for tuples
     single = len(keys) > 1 or (isinstance(node, cst.Subscript) and _is_single_key(frame, node.slice[0], keys))
     left = max(0, tensor.dims - len(keys)) if single else 0
+    scalar = False if keeps or left or any(_keeps_dimensions(key) for key in keys) else None
     return Tensor(
         tensor.device,
-        scalar=False if keeps or left or any(_keeps_dimensions(key) for key in keys) else None,
+        scalar=scalar,
         guess=tensor.guess,
+        element=scalar is None and isinstance(node, cst.Subscript) and _is_counted(frame, node),
         dims=0 if any(isinstance(key, Tensor) for key in keys) else left,
     )
 
@@ -83,6 +85,15 @@ def _is_single_key(frame: Frame, part: cst.SubscriptElement, keys: list[Value]) 
         return isinstance(keys[0].value, int)
     match part.slice.value:
         case cst.Name(value=name) | cst.BinaryOperation(left=cst.Name(value=name), right=cst.Integer()):
+            return name in counters(frame)
+        case _:
+            return False
+
+
+def _is_counted(frame: Frame, node: cst.Subscript) -> bool:
+    """Whether it is one of the parts that a loop takes in turn, by their number: `best[i]` in `for i in range(n)`."""
+    match node.slice:
+        case [cst.SubscriptElement(slice=cst.Index(value=cst.Name(value=name)))]:
             return name in counters(frame)
         case _:
             return False

@@ -138,6 +138,35 @@ def device_is(frame: Frame, device: Device, kind: str) -> Formula | None:
     return _type_of(frame, device, kind)
 
 
+_TENSOR_TYPE = re.compile(r"torch\.(cuda\.)?[A-Z]\w*Tensor\Z")
+"""What `x.type()` says of a tensor: its type, and where it is (https://pytorch.org/docs/stable/tensors.html#data-types)."""
+
+
+def tensor_type_is(frame: Frame, node: cst.Comparison) -> Formula | None:
+    """The condition of `x.type() == "torch.cuda.LongTensor"`; None for any other comparison."""
+    match node:
+        case cst.Comparison(
+            left=cst.Call(func=cst.Attribute(value=asked, attr=cst.Name(value="type")), args=[]),
+            comparisons=[
+                cst.ComparisonTarget(
+                    operator=cst.Equal() | cst.NotEqual() as operator, comparator=cst.SimpleString() as named
+                )
+            ],
+        ):
+            told = _TENSOR_TYPE.match(str(named.evaluated_value))
+            value = frame.evaluate(asked)
+        case _:
+            return None
+    device = (
+        value.device if isinstance(value, Tensor) else as_device(value) if isinstance(value, Object) else None
+    )
+    there = None if told is None or device is None else device_is(frame, device, "cuda" if told[1] else "cpu")
+    if there is None:
+        return None
+    equal = conjunction(there, opaque(frame, node))
+    return equal if isinstance(operator, cst.Equal) else negate(equal)
+
+
 def equal_devices(frame: Frame, node: cst.CSTNode, left: Device, right: Device) -> Formula:
     """The condition of `left == right` for devices."""
     if left == right and isinstance(left, (Cpu, Symbol)):
