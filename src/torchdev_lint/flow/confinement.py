@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 import libcst as cst
 
+from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.trees import all_parameters, remembered, walk
 from torchdev_lint.torch_api.modules import IN_PLACE_MOVES, MODEL_METHODS
 from torchdev_lint.torch_api.tensor_surface import TENSOR_NAMES
@@ -71,8 +73,13 @@ def moves_what_it_is_given(node: cst.BaseExpression) -> bool:
     )
 
 
+_TRANSFER = re.compile(r"(?i)device|cuda|gpu|move")
+"""Names of functions that bring something to a device."""
+
+
 def brings_what_it_is_given(function: cst.FunctionDef | cst.Lambda) -> bool:
-    """Whether a function brings what it is given to a device itself: `x = x.to(device)`, `torch.as_tensor(x, device=device)`."""
+    """Whether a function brings what it is given to a device itself: `x = x.to(device)`, `torch.as_tensor(x, device=device)`,
+    or by a function that is called so: `y = to_device(y, x)`."""
     given = {one.name.value for one in all_parameters(function.params)[1:]}
     return any(_is_brought(part, given) for part in walk(function.body))
 
@@ -81,6 +88,12 @@ def _is_brought(node: cst.CSTNode, given: set[str]) -> bool:
     match node:
         case cst.Call(func=cst.Attribute(value=cst.Name(value=name), attr=cst.Name(value="to" | "cuda"))):
             return name in given
+        case cst.Assign(
+            targets=[cst.AssignTarget(target=cst.Name(value=name))],
+            value=cst.Call(func=called, args=[cst.Arg(value=cst.Name(value=first)), *_]),
+        ):
+            called_so = _TRANSFER.search((dotted(called) or "").rpartition(".")[2]) is not None
+            return name in given and first == name and called_so
         case cst.Call(
             func=cst.Attribute(attr=cst.Name(value="as_tensor" | "tensor")),
             args=[cst.Arg(value=cst.Name(value=name), keyword=None), *others],

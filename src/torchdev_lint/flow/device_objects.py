@@ -166,6 +166,8 @@ def _compared(
 ) -> None:
     if _handles_both(frame, node, device_node) or _is_assigned(frame, device_node):
         return
+    if _takes_text_too(frame, device_node):
+        return
     text = frame.analysis.text(device_node)
     if plain and isinstance(other_node, cst.SimpleString) and not _may_be_type(other_node):
         return  # a word of the program's own (`"pinned"`, `"auto"`): the annotation does not tell all
@@ -229,6 +231,18 @@ def _of_type(frame: Frame, node: cst.BaseExpression) -> str:
         if isinstance(node, (cst.Name, cst.Attribute, cst.Call, cst.Subscript))
         else f"({text}).type"
     )
+
+
+def _takes_text_too(frame: Frame, device: cst.BaseExpression) -> bool:
+    """Whether it is a parameter of this function annotated with both kinds, whatever one caller gives: `str | torch.device`."""
+    if frame.function is None or not isinstance(frame.function.node, cst.FunctionDef):
+        return False
+    for parameter in all_parameters(frame.function.node.params):
+        if isinstance(device, cst.Name) and parameter.name.value == device.value:
+            annotation = parameter.annotation
+            text = "" if annotation is None else frame.analysis.text(annotation.annotation)
+            return {"str", "device"} <= set(re.findall(r"\w+", text))
+    return False
 
 
 def _is_assigned(frame: Frame, device: cst.BaseExpression) -> bool:

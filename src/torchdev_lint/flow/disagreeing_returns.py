@@ -95,7 +95,19 @@ def made_by(device: Device, staying: frozenset[str]) -> Origin | None:
     if (dotted(origin.node.func) or "").rpartition(".")[2] in staying:
         return None
     told = any(one.keyword is not None and one.keyword.value == "device" for one in origin.node.args)
-    return None if told else origin
+    return None if told or holds_nothing(origin.node) else origin
+
+
+def holds_nothing(node: cst.Call) -> bool:
+    """Whether a factory's call makes a tensor without elements, `torch.empty(0)`: it stands for something that there is not."""
+    sizes = [one.value for one in node.args if one.keyword is None]
+    match sizes:
+        case [cst.Integer(value="0")]:
+            return (dotted(node.func) or "").rpartition(".")[2] in ("zeros", "ones", "empty", "Tensor")
+        case [cst.List(elements=[])]:
+            return True
+        case _:
+            return False
 
 
 def _beside(others: list[Value], given: dict[str, Symbol]) -> tuple[str, Symbol] | None:

@@ -33,6 +33,9 @@ _TARGET = re.compile(r"(?i)target|label|truth|^y$|^gt")
 _LOSS = re.compile(r"(?i)(?:^|_)(?:loss|criterion|crit)(?:_f(?:n|unc\w*))?$")
 """Names of losses, whose two first arguments are tensors."""
 
+_COLLATES = re.compile(r"\bcollate_fn\s*=(?!\s*None)")
+"""The file has a loader whose batches are made by a function of the program: what a model gets may be a list of anything."""
+
 _TRANSFER = re.compile(r"(?i)^to$|cuda|device|gpu|move|prepare|collate")
 
 
@@ -85,7 +88,10 @@ def _left_of_tuple(frame: Frame, names: tuple[str, ...]) -> dict[str, bool]:
     uses = _uses(frame, doings, frozenset(names), lambda target, _: _is_unpacked(target, names))
     if uses.taken != 1 or not uses.moved or _moves_for_the_loss(frame, uses.moved):
         return {}
-    return uses.left()
+    left = uses.left()
+    if left and frame.analysis.says(_COLLATES):
+        return {name: sure for name, sure in left.items() if sure}
+    return left
 
 
 def _moves_for_the_loss(frame: Frame, moved: set[str]) -> bool:

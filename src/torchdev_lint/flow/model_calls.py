@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from torchdev_lint.flow import registration
+from torchdev_lint.flow import disagreeing_returns, registration
 from torchdev_lint.flow.attribution import host_was_chosen, report_at, worth_telling
 from torchdev_lint.flow.built_for_arguments import is_built_for
 from torchdev_lint.flow.callsites import Argument, CallSite
@@ -319,11 +319,7 @@ def _is_placeholder(frame: Frame, operand: Operand, callee: Callee) -> bool:
     origins = [leaf.origin for leaf in leaves(operand.device)]
     made = [None if origin is None else origin.root().node for origin in origins]
     return all(map(_holds_a_truth_value, made)) or all(
-        isinstance(node, cst.Call)
-        and [one.value.value for one in node.args if isinstance(one.value, cst.Integer)] == ["0"]
-        and len([one for one in node.args if one.keyword is None]) == 1
-        and (dotted(node.func) or "").rpartition(".")[2] in ("zeros", "ones", "empty", "Tensor")
-        for node in made
+        isinstance(node, cst.Call) and disagreeing_returns.holds_nothing(node) for node in made
     )
 
 

@@ -125,7 +125,11 @@ def combine(
             kind is cst.BinaryOperation and type(node.operator) is not cst.MatrixMultiply  # type: ignore[attr-defined]
         )
         most = max(dims, default=0) if broadcasts else 0
-        return Tensor(known[0] if known else strict[0][0], scalar=whole, guess=guess, dims=most)
+        # a 0-dim tensor and what is not known (`best % count`) give a number as a rule
+        number = whole is None and all(entry[1] for entry in found)
+        return Tensor(
+            known[0] if known else strict[0][0], scalar=whole, guess=guess, element=number, dims=most
+        )
     if len(operands) > len(found) or any(entry[0] != found[0][0] for entry in found):
         return Tensor(_device_of_scalars(found, len(operands)), scalar=scalar)
     return Tensor(found[0][0], scalar=scalar)

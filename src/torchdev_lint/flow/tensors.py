@@ -120,7 +120,7 @@ def call_method(frame: Frame, tensor: Tensor, name: str, site: CallSite) -> Valu
         return Tensor(tensor.device, scalar=tensor.scalar, guess=guess)
     result = operator_calls.call(frame, operator, site, Given(tensor, site.receiver))
     if isinstance(result, Tensor):
-        return replace(result, guess=guess)
+        return replace(result, guess=guess, element=tensor.element and result.scalar is None)
     return Tensor(tensor.device, scalar=None, guess=guess) if result is None else result
 
 

@@ -52,7 +52,8 @@ class Tensor:
     `scalar`: certainly 0-dimensional, certainly not, or (None) possibly. `parameter`: an `nn.Parameter`. `mapping`: a
     mapping of tensors that moves in place (a tokenizer's BatchEncoding). `batch`: a tensor or a container of tensors, it
     is not known which (what a loader yields). `guess`: what code that cannot be read gave out, or a part of it: if it is a
-    tensor at all, it is there. `element`: one of the parts that a loop over a tensor gives, a number if that has one dimension.
+    tensor at all, it is there. `element`: one of the parts that a loop over a tensor gives, a number if that has one dimension,
+    or what a 0-dim one became with something unknown.
     `dims`: it has at least so many dimensions, as far as the sizes that it was made with tell.
     """
 

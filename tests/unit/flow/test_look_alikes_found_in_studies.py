@@ -17,6 +17,67 @@ HEAD = "import torch\nfrom torch import nn\n"
 DEVICE = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
 
 PAIRS: dict[str, tuple[str, str]] = {
+    "what a function of the program makes of a batch may be a list of words": (
+        """
+        def train(model: nn.Module, data, device):
+            model.to(device)
+            for images, targets in torch.utils.data.DataLoader(data, batch_size=4, collate_fn=data.collate):
+                images = images.to(device)
+                model(images, targets)["loss"].backward()
+        """,
+        """
+        def train(model: nn.Module, data, device):
+            model.to(device)
+            for images, targets in torch.utils.data.DataLoader(data, batch_size=4, collate_fn=None):
+                images = images.to(device)
+                model(images, targets)["loss"].backward()
+        """,
+    ),
+    "what a 0-dim index became with a number is read as a number": (
+        """
+        def assign(table, count):
+            discarded = torch.full((4,), -1)
+            best = (torch.argmax(table) % count).long()
+            table[:, best] = discarded
+        """,
+        """
+        def assign(table, count):
+            discarded = torch.full((4,), -1)
+            best = (torch.argmax(table, dim=1) % count).long()
+            table[:, best] = discarded
+        """,
+    ),
+    "a tensor without elements stands for what is not returned": (
+        """
+        def energy(x: torch.Tensor, derive: bool):
+            y = x.square().sum(dim=0)
+            if derive:
+                return y, torch.autograd.grad(y.sum(), x)[0]
+            return y, torch.empty(0)
+        """,
+        """
+        def energy(x: torch.Tensor, derive: bool):
+            y = x.square().sum(dim=0)
+            if derive:
+                return y, torch.autograd.grad(y.sum(), x)[0]
+            return y, torch.zeros(2)
+        """,
+    ),
+    "a parameter that may be a string, too": (
+        """
+        from typing import Union
+        def place(value, device: Union[int, str, torch.device]):
+            return value if device == "cpu" else value.to(device)
+        def run(value):
+            return place(value, torch.device("cpu"))
+        """,
+        """
+        def place(value, device: torch.device):
+            return value if device == "cpu" else value.to(device)
+        def run(value):
+            return place(value, torch.device("cpu"))
+        """,
+    ),
     "a placeholder that another method registers": (
         """
         class Net(nn.Module):

@@ -710,6 +710,32 @@ def test_a_method_that_brings_what_it_is_given(
     assert [one.code for one in diagnostics(tmp_path)] == found
 
 
+@pytest.mark.parametrize(("line", "found"), [("labels = to_device(labels, rows)", []), ("pass", ["TDV001"])])
+def test_a_module_that_is_not_followed_may_bring_the_argument_that_it_replaces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, found: list[str]
+) -> None:
+    monkeypatch.setattr(projects, "BUDGET", 0)
+    monkeypatch.setattr(projects, "BUDGET_PER_LINE", 0)
+    (tmp_path / "pyproject.toml").touch()
+    main = """
+        import torch
+        import nets
+        def run():
+            rows, labels = torch.rand(2, 2, device="cuda"), torch.randint(0, 2, (2,))
+            miner = nets.Miner()
+            return miner(rows, labels)
+        """
+    other = f"""
+        from torch import nn
+        class Miner(nn.Module):
+            def forward(self, rows, labels):
+                {line}
+                return self.mine(rows, labels)
+        """
+    write(tmp_path, {"main.py": textwrap.dedent(main), "nets.py": textwrap.dedent(other)})
+    assert [one.code for one in diagnostics(tmp_path)] == found
+
+
 def test_the_work_in_other_files_is_bounded_and_the_file_itself_read_to_the_end(check: Check) -> None:
     other = "def deep(n):\n" + "".join(f"    n = f{i}(n)\n" for i in range(400)) + "    return n\n"
     other += "".join(f"def f{i}(n):\n    n = n + 1\n    return n\n" for i in range(400))
