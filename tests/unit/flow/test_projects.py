@@ -714,7 +714,7 @@ def test_a_method_that_brings_what_it_is_given(
 def test_a_module_that_is_not_followed_may_bring_the_argument_that_it_replaces(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, found: list[str]
 ) -> None:
-    monkeypatch.setattr(projects, "BUDGET", 0)
+    monkeypatch.setattr(projects, "BUDGET", 2)
     monkeypatch.setattr(projects, "BUDGET_PER_LINE", 0)
     (tmp_path / "pyproject.toml").touch()
     main = """
