@@ -6,6 +6,7 @@ a parameter or a buffer of a module moves with the module.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import libcst as cst
@@ -20,6 +21,11 @@ from torchdev_lint.flow.values import Function
 
 MAX_DEPTH = 3
 """Callers of callers."""
+
+_TAKES = re.compile(
+    r"(?i)(?:^|_)(?:(?:to|move)_(?:to_)?|2)(?:cuda|gpus?|devices?)$|^(?:cuda|gpu|device)(?:ize|_put)$"
+)
+"""Functions, by name, that bring what they are given to an accelerator: `x, y = to_cuda(x, y)`."""
 
 _REGISTERS = frozenset({"Parameter", "Buffer", "register_buffer", "register_parameter"})
 
@@ -127,6 +133,14 @@ def _is_moved_in(scope: cst.CSTNode, call: cst.Call) -> tuple[bool, bool]:
         match node:
             case cst.Call(func=cst.Attribute(value=cst.Name(value=name))) if (
                 met and name in names and _moves(node)
+            ):
+                return True, False
+            case cst.Call(
+                func=cst.Name(value=name) | cst.Attribute(attr=cst.Name(value=name)), args=given
+            ) if (
+                met
+                and _TAKES.search(name)
+                and any(isinstance(one.value, cst.Name) and one.value.value in names for one in given)
             ):
                 return True, False
             case cst.Return(value=cst.Name(value=name)) if name in names:

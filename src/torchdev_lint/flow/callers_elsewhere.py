@@ -231,6 +231,8 @@ def _place(frame: Frame, expression: cst.BaseExpression, scope: _Scope, steps: i
                 return _place(frame, receiver, scope, steps - 1)  # `.to(None)` moves nothing
             if settled is not None and _is_host(settled):
                 return "host"
+            if method == "to" and scope.call is not None and (beside := _beside(arguments)) is not None:
+                return _place(frame, beside, scope, steps - 1)
             if method in ("cuda", "to") and (told := moved_by(method, arguments)) != "unknown":
                 return told
             path = dotted(expression.func) or ""
@@ -270,6 +272,15 @@ def _place(frame: Frame, expression: cst.BaseExpression, scope: _Scope, steps: i
         case _:
             return "unknown"
     return _of({_place(frame, part, scope, steps - 1) for part in parts})
+
+
+def _beside(arguments: Sequence[cst.Arg]) -> cst.BaseExpression | None:
+    """The tensor to whose device something is brought."""
+    match arguments:
+        case [cst.Arg(value=cst.Attribute(value=other, attr=cst.Name(value="device")))]:
+            return other
+        case _:
+            return None
 
 
 def _made_by(arguments: Sequence[cst.Arg], scope: _Scope) -> Place:

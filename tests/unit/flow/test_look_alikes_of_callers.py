@@ -182,6 +182,18 @@ def placed(image, patch):
 MOVED = {
     "what the callers move": ("patched = placed(image, patch)\n    net(patched.to(device))", []),
     "what they move at once": ("net(placed(image, patch).to(device))", []),
+    "what they bring there by a function": (
+        "patched = placed(image, patch)\n    patched, patch = to_cuda(patched, patch)\n    net(patched)",
+        [],
+    ),
+    "what they show": (
+        "patched = placed(image, patch)\n    show_on_device(patched)\n    net(patched)",
+        ["TDV105", "TDV105"],
+    ),
+    "what they bring there by a function before": (
+        "patched = to_cuda(patch)\n    patched = placed(image, patched)\n    net(patched)",
+        ["TDV105", "TDV105"],
+    ),
     "what they use as it is": ("net(placed(image, patch))", ["TDV105", "TDV105"]),
     "what they bring to the CPU": ("net(placed(image, patch).cpu())", ["TDV105", "TDV105"]),
     "what was there before": (
@@ -344,6 +356,8 @@ def drawn(size, low=0, device="cpu"):
     return values.uniform_(low, 1)
 def brought(values, device=None):
     return torch.tensor(values).to(device)
+def beside(x):
+    return torch.ones(3).to(x.device)
 def chosen(size, device="cpu"):
     if size > 3:
         return torch.zeros(size)
@@ -362,6 +376,9 @@ SAMPLED = {
     "on the CPU by default": ("drawn(3)", []),
     "on the CPU by name": ("drawn(3, device='cpu')", []),
     "brought nowhere": ("brought([1, 2, 3])", []),
+    "beside what was made there": ("beside(drawn(3))", []),
+    "beside what was made elsewhere": ("beside(drawn(3, 0, device))", ["TDV005"]),
+    "beside who knows what": ("beside(unknown)", ["TDV005"]),
     "on each way": ("chosen(3)", []),
     "on the device that is given": ("drawn(3, 0, device)", ["TDV005"]),
     "on the device that is named": ("drawn(3, device=device)", ["TDV005"]),
