@@ -101,7 +101,9 @@ def worth_telling(frame: Frame, found: Conflict) -> bool:
             if root[:1] not in (("parameter",), ("self",)) or frame.analysis.only_on_host(root):
                 return False
             if root[0] == "parameter" and (
-                _is_held_by_another(leaf.key) or _is_made_on_host_by_default(frame, root)
+                _is_held_by_another(leaf.key)
+                or _is_size(leaf.key)
+                or _is_made_on_host_by_default(frame, root)
             ):
                 return False
             if root[0] == "parameter" and (
@@ -190,6 +192,15 @@ def _is_held_by_another(key: Key) -> bool:
         depth += key[0] == "attr"
         key = key[1]
     return depth > 1
+
+
+def _is_size(key: Key) -> bool:
+    """Whether a device is that of an item of `x.shape`: a number, or, where the function is traced, a tensor of the CPU."""
+    while key and key[0] in ("device", "attr", "item"):
+        if key[0] == "attr" and key[2] == "shape":
+            return True
+        key = key[1]
+    return False
 
 
 _WANTS_ACCELERATOR = re.compile(r"(?i)(?:^|_|\.)(?:on_|use_?)?(?:cuda|gpu)$")

@@ -15,12 +15,14 @@ import libcst as cst
 from torchdev_lint.flow import caller_results, disagreeing_returns
 from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.attribution import worth_telling
+from torchdev_lint.flow.conditions import Formula
 from torchdev_lint.flow.device_values import same_device
 from torchdev_lint.flow.events import Made, ReturnedFactory
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import Conflict, Cpu, Level, Origin, Symbol
 from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.trees import all_parameters, walk
+from torchdev_lint.flow.untaken import nobody_gets_to
 from torchdev_lint.flow.values import Either, Function, Items, Tensor, Value
 from torchdev_lint.torch_api.factories import TAKES_DEVICE
 
@@ -69,7 +71,7 @@ def check(frame: Frame, function: Function) -> None:
         return
     found = dict(disagreeing_returns.find(frame, node, given))
     if not _works_on_host(node):
-        for origin in [made for value, _ in frame.returns for made in _made(frame, value)]:
+        for origin in [made for value, end in frame.returns for made in _reached(frame, value, end.path)]:
             beside = _beside(frame, node, origin, given)
             if beside is not None and not _is_filled_one_by_one(node, origin):
                 found[origin] = beside
@@ -93,6 +95,13 @@ def note_filled(frame: Frame, tensor: Tensor, value: Value) -> None:
     origin = disagreeing_returns.made_by(tensor.device, _STAYING)
     if origin is not None and isinstance(value, Tensor):
         frame.analysis.notes.setdefault(("filled", id(origin.node)), value.device)
+
+
+def _reached(frame: Frame, value: Value, path: tuple[Formula, ...]) -> Iterator[Origin]:
+    """What is returned from the CPU on this way, if anybody gets there."""
+    made = list(_made(frame, value))
+    if made and not frame.analysis.learn(nobody_gets_to, frame, path):
+        yield from made
 
 
 def _made(frame: Frame, value: Value) -> Iterator[Origin]:

@@ -47,6 +47,17 @@ def is_untaken(frame: Frame, found: Conflict) -> bool:
     return any(_fails(frame, function, fact) for fact in (*frame.env.path, *standing_in))
 
 
+def nobody_gets_to(frame: Frame, path: tuple[Formula, ...]) -> bool:
+    """Whether a condition on one of the ways to the end of the function that is read holds for none of its calls."""
+    function = frame.function
+    return (
+        function is not None
+        and frame.caller is None
+        and not frame.source.foreign
+        and any(_fails(frame, function, fact) for fact in path)
+    )
+
+
 def _absences(function: cst.FunctionDef | cst.Lambda, made: object) -> Iterator[Atom]:
     """That a parameter is None, for each that is asked for around the place where something is made."""
     if isinstance(function, cst.Lambda):
@@ -134,7 +145,7 @@ def _constant(node: cst.BaseExpression | None) -> Any:
     match node:
         case cst.SimpleString():
             return node.evaluated_value
-        case cst.Integer():
+        case cst.Integer() | cst.Float():
             return node.evaluated_value
         case cst.Name(value="None" | "True" | "False" as name):
             return {"None": None, "True": True, "False": False}[name]

@@ -269,6 +269,44 @@ def test_a_default_of_a_library(tmp_path: Path, name: str, found: list[str]) -> 
     assert _checked(tmp_path, {"model.py": DEFAULT, "use.py": use, name: setup}) == found
 
 
+ROUNDED = """
+import torch
+def one_hot(logits: torch.Tensor, eps=0.0):
+    best = (logits == logits.max(1, keepdim=True)[0]).float()
+    if eps == 0.0:
+        return best
+    return torch.eye(logits.shape[1])[[0, 1]]
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "found"),
+    [("one_hot(y)", []), ("one_hot(y, eps=0.5)", ["TDV005"]), ("one_hot(y, args.eps)", ["TDV005"])],
+)
+def test_a_result_that_nobody_gets(tmp_path: Path, call: str, found: list[str]) -> None:
+    """What a function only returns for a number that nobody gives."""
+    use = f"import torch\nfrom model import one_hot\ny = torch.ones(3, 3).cuda()\nprint({call} + y)\n"
+    assert _checked(tmp_path, {"model.py": ROUNDED, "use.py": use}) == found
+
+
+SIZES = """
+import torch
+device = torch.device("cuda")
+def checked(tensor, wanted):
+    for size, one in zip(tensor.{}, wanted):
+        if isinstance(one, torch.Tensor):
+            print(torch.equal(torch.as_tensor(size), one))
+        elif isinstance(size, torch.Tensor):
+            print(torch.equal(size, torch.as_tensor(one)))
+"""
+
+
+@pytest.mark.parametrize(("of", "found"), [("shape", []), ("parts", ["TDV005"])])
+def test_sizes_that_are_tensors(tmp_path: Path, of: str, found: list[str]) -> None:
+    """Where a function is traced, they are tensors of the CPU."""
+    assert _checked(tmp_path, {"model.py": SIZES.format(of)}) == found
+
+
 DECLARED = """
 import torch
 def parsed(lines, device=None):
