@@ -157,14 +157,31 @@ def tensor_type_is(frame: Frame, node: cst.Comparison) -> Formula | None:
             value = frame.evaluate(asked)
         case _:
             return None
-    device = (
-        value.device if isinstance(value, Tensor) else as_device(value) if isinstance(value, Object) else None
-    )
-    there = None if told is None or device is None else device_is(frame, device, "cuda" if told[1] else "cpu")
+    there = None if told is None else _is_there(frame, value, "cuda" if told[1] else "cpu")
     if there is None:
         return None
     equal = conjunction(there, opaque(frame, node))
     return equal if isinstance(operator, cst.Equal) else negate(equal)
+
+
+def _is_there(frame: Frame, thing: Value | Device, kind: str) -> Formula | None:
+    """The condition that a tensor is on a device of a type, as far as it is known where it is; None where that is nowhere."""
+    match thing:
+        case Tensor(device=device):
+            return _is_there(frame, device, kind)
+        case Object():
+            return device_is(frame, as_device(thing), kind)
+        case Either(guard, then, otherwise) | Choice(guard, then, otherwise):
+            ways = _is_there(frame, then, kind), _is_there(frame, otherwise, kind)
+            if ways == (None, None):
+                return None
+            return disjunction(
+                conjunction(guard, ways[0] or TRUE), conjunction(negate(guard), ways[1] or TRUE)
+            )
+        case Cpu() | Accelerator() | Symbol():
+            return device_is(frame, thing, kind)
+        case _:
+            return None
 
 
 def equal_devices(frame: Frame, node: cst.CSTNode, left: Device, right: Device) -> Formula:

@@ -40,6 +40,18 @@ def test_a_question_for_the_type(test: str, told: int) -> None:
     assert _told(text) == told
 
 
+@pytest.mark.parametrize(("kind", "told"), [("torch.LongTensor", 0), ("torch.cuda.LongTensor", 1)])
+def test_a_question_for_the_type_of_one_of_two(kind: str, told: int) -> None:
+    """Whichever it is, where it is known where it is."""
+    text = f"""
+import os
+either = whole if os.environ.get("FULL") else eval("whole")
+if either['a'].type() == '{kind}':
+    either['a'] += torch.ones(3, 3).type(torch.LongTensor)
+"""
+    assert _told(text) == told
+
+
 PARTS = {
     "by its number": ("for i in range(n):\n    a = ({t})[best[i], 0]", 0),
     "by its number, under a name": ("for i in range(n):\n    b = best[i]\n    a = ({t})[b, 0]", 0),
