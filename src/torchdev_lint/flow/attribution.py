@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from torchdev_lint.flow import reach
+from torchdev_lint.flow import private_helpers, reach
 from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.caller_results import is_moved_then
 from torchdev_lint.flow.callers_elsewhere import given_from_host
@@ -122,6 +122,8 @@ def worth_telling(frame: Frame, found: Conflict) -> bool:
             ):
                 return False
     used = any(isinstance(leaf, Accelerator) for leaf in (found.left, found.right))
+    if not used and learn(private_helpers.is_within, frame):
+        return False
     return (used or not is_reached_on_host(frame)) and not learn(is_untaken, frame, found)
 
 

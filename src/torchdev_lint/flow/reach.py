@@ -111,7 +111,7 @@ def _stays(analysis: Analysis, name: str) -> bool:
         done.add(current)
         if len(done) > MAX_NAMES or analysis.imports.in_notebooks(current[1]):
             return False
-        for file, block, body, whole in _naming(analysis, own, *current):
+        for file, block, body, whole in naming(analysis, own, *current):
             if _moves(whole if file != path or not block else body):
                 return False
             if file != path and any(map(_moves, _helpers(analysis, file, whole))):
@@ -132,7 +132,7 @@ def _is_looked_up(analysis: Analysis) -> bool:
     )
 
 
-def _naming(
+def naming(
     analysis: Analysis, own: list[Block], defined_in: str, name: str
 ) -> Iterator[tuple[str, str, str, str]]:
     """The definitions of the project that name one: the file, their name and text, and the text of the file."""

@@ -443,3 +443,51 @@ def test_what_a_function_of_another_file_makes(tmp_path: Path) -> None:
     assert _checked(tmp_path / "one", {"model.py": model, "use.py": use, "draw.py": made}) == []
     files = {"model.py": model, "use.py": use, "draw.py": made, "again.py": made}
     assert _checked(tmp_path / "two", files) == ["TDV005"]
+
+
+PRIVATE = """
+import torch
+def _counted(ids: torch.Tensor):
+    return torch.bincount(ids + torch.zeros(4))
+def split(triples):
+    return _counted(triples)
+"""
+HELPERS = {
+    "by what prepares data": (PRIVATE, {}, []),
+    "by a module as well": (
+        PRIVATE,
+        {
+            "counts/head.py": "from counts.model import _counted\nclass Head(nn.Module):\n"
+            "    def forward(self, x): return _counted(x)\n"
+        },
+        ["TDV005"],
+    ),
+    "by what knows of devices as well": (
+        PRIVATE,
+        {"counts/run.py": "from counts.model import _counted\ndef run(x, device):\n    return _counted(x)\n"},
+        ["TDV005"],
+    ),
+    "in a notebook as well": (
+        PRIVATE,
+        {"run.ipynb": '{"cells": [{"cell_type": "code", "source": "_counted(x)"}]}'},
+        ["TDV005"],
+    ),
+    "beside modules": (PRIVATE + "class Head(torch.nn.Module): pass\n", {}, ["TDV005"]),
+    "by nobody": (PRIVATE.partition("def split")[0], {}, ["TDV005"]),
+    "under a public name": (PRIVATE.replace("_counted", "counted"), {}, ["TDV005"]),
+}
+
+
+@pytest.mark.parametrize(("model", "files", "found"), HELPERS.values(), ids=HELPERS)
+def test_a_private_helper(tmp_path: Path, model: str, files: dict[str, str], found: list[str]) -> None:
+    """Nobody but the library itself calls it, and nothing of that has to do with models."""
+    other = "import torch\ndevice = torch.device('cuda')\n"
+    setup = "from setuptools import setup\nsetup(name='counts')\n"
+    files = {
+        "counts/__init__.py": "",
+        "counts/model.py": model,
+        "setup.py": setup,
+        "other.py": other,
+        **files,
+    }
+    assert _checked(tmp_path, files, "counts/model.py") == found
