@@ -121,6 +121,8 @@ class ModelCall:
     """The explicit transfer that put the input on the wrong accelerator, if that is where the fault lies."""
     built: Built | None = None
     """The call that built the module, if it was never moved."""
+    bound: Any = None
+    """What gave the input its name, if PyTorch raises further down than at this call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +131,8 @@ class MixedOperation:
 
     `right` is where the operand at fault is, at `place`; `left` where the other one is, known as `other`. `certain`: on
     every machine with an accelerator; else only once the parameter or module that the other follows is moved. `onto`: the operand at
-    fault is changed in place and stays: the place of the other one, and an expression for the device of the first.
+    fault is changed in place and stays: the place of the other one, and an expression for the device of the first. `bound`: what gave
+    the operand at fault its name, if PyTorch raises further down than at this call.
     """
 
     node: Any
@@ -145,6 +148,7 @@ class MixedOperation:
     through: str = ""
     made: Made | None = None
     onto: tuple[Place, str] | None = None
+    bound: Any = None
 
 
 @dataclass(frozen=True, slots=True)

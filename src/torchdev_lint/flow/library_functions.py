@@ -98,14 +98,25 @@ def asked(path: str, site: CallSite) -> Value | None:
 def note_array(frame: Frame, path: str, site: CallSite) -> None:
     """Remember a call that makes a NumPy array of numbers; with `dtype=object` one holds whatever it is given."""
     module, _, name = path.rpartition(".")
-    if module not in ("numpy", "numpy.random") or name not in factories.OF_ARRAYS:
+    written = _written_dimensions(site) if path in ("numpy.array", "numpy.asarray") else 0
+    if module not in ("numpy", "numpy.random") or (name not in factories.OF_ARRAYS and not written):
         if module == "numpy" and _is_of_arrays(frame, site):
             frame.analysis.arrays.add(id(site.node))  # `np.sin(angles)`: an array, or a number
         return
     dtype = site.keyword("dtype")
     if dtype is None or (isinstance(dtype.value, Api) and "object" not in dtype.value.path):
         frame.analysis.arrays.add(id(site.node))
-        frame.analysis.notes["array dimensions", id(site.node)] = _array_dimensions(name, site)
+        frame.analysis.notes["array dimensions", id(site.node)] = written or _array_dimensions(name, site)
+
+
+def _written_dimensions(site: CallSite) -> int:
+    """How many dimensions an array has that is made of numbers that are written out: `np.array([-1.0, 1.0])`."""
+    given, count = site.get(0, "object"), 0
+    value = None if given is None else given.value
+    while isinstance(value, Items) and value.items:
+        value, count = value.items[0], count + 1
+    is_number = isinstance(value, Literal) and isinstance(value.value, (int, float))
+    return count if is_number else 0
 
 
 def _is_of_arrays(frame: Frame, site: CallSite) -> bool:

@@ -46,6 +46,9 @@ _LAUNCHED_ON_ONE_MACHINE = re.compile(
 )
 """Signs that the program tells ranks from indices, or runs on one machine only (who starts the processes knows how many)."""
 
+_CHANGES_CURRENT = re.compile(r"\bset_device\b|cuda\.device\(|cuda\.device_of\(")
+"""What makes another GPU than the first the current one."""
+
 
 def note_question(frame: Frame, node: cst.Attribute, receiver: Value, answer: Value) -> None:
     """`x.is_cuda` or `device.type` is read: remember how the program names the device asked for."""
@@ -74,8 +77,9 @@ def _see_current(frame: Frame, node: cst.Attribute, receiver: Value) -> None:
         return
     device = receiver.device if isinstance(receiver, (Tensor, DeviceValue)) else None
     found = [] if device is None else list(leaves(device))
+    first = (None,) if frame.analysis.says(_CHANGES_CURRENT) else (None, 0)
     current = any(isinstance(leaf, Accelerator) for leaf in found) and all(
-        isinstance(leaf, Cpu) or (isinstance(leaf, Accelerator) and leaf.index is None) for leaf in found
+        isinstance(leaf, Cpu) or (isinstance(leaf, Accelerator) and leaf.index in first) for leaf in found
     )
     for asker in (node, None if frame.function is None else frame.function.node):
         key = ("on-current", id(asker))
@@ -271,6 +275,8 @@ def _convention(frame: Frame, tensor: Tensor) -> str | None:
     """The device of a parameter on which the function puts the other tensors that it makes."""
     function = frame.function
     if function is None or frame.caller is not None or not isinstance(function.node, cst.FunctionDef):
+        return None
+    if frame.analysis.notes.get(("on-current", id(function.node)), False):
         return None
     origin = tensor.device.origin if isinstance(tensor.device, Cpu) else None
     if origin is None or origin.what != "factory" or origin.root().frame != frame.uid:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from torchdev_lint.flow import registration
@@ -70,6 +72,41 @@ def children(frame: Frame, thing: Object, *, named: bool) -> Value:
     if named:
         return Items(tuple(Items((Literal(name), value)) for name, value in found))
     return Items(tuple(value for _, value in found))
+
+
+def modules(frame: Frame, thing: Object, *, named: bool) -> Value:
+    """`modules()` and `named_modules()`: the module itself and all that it holds, where that is known and not too much."""
+    found: list[tuple[str, Object]] = []
+    if not _collect(frame, thing, "", found):
+        return Many(UNKNOWN)
+    if named:
+        return Items(tuple(Items((Literal(name), value)) for name, value in found))
+    return Items(tuple(value for _, value in found))
+
+
+_MAX_MODULES = 24
+_HOLDS_OTHERS = re.compile(r"Transformer|MultiheadAttention|AdaptiveLogSoftmax|\.(?:qat|quantized|intrinsic)\.")
+"""Classes of `torch.nn` that hold modules which are not written out."""
+
+
+def _collect(frame: Frame, thing: Object, name: str, found: list[tuple[str, Object]]) -> bool:
+    state = frame.state(thing)
+    if state.kind != "module" or len(found) >= _MAX_MODULES or any(held == thing for _, held in found):
+        return False
+    found.append((name, thing))
+    if state.model is None and state.api not in CONTAINERS:
+        return state.api.startswith("torch.nn.") and _HOLDS_OTHERS.search(state.api) is None
+    held = children(frame, thing, named=True)
+    if not isinstance(held, Items):
+        return False
+    for one in held.items:
+        match one:
+            case Items((Literal(value=str(own)), Object() as part)):
+                if not _collect(frame, part, f"{name}.{own}" if name else own, found):
+                    return False
+            case _:
+                return False
+    return True
 
 
 def put(frame: Frame, thing: Object, key: Value, value: Value) -> None:

@@ -267,7 +267,7 @@ def call_module_method(frame: Frame, thing: Object, name: str, site: CallSite) -
         case "children" | "named_children":
             return module_containers.children(frame, thing, named=name == "named_children")
         case "modules" | "named_modules":
-            return Many(UNKNOWN)
+            return module_containers.modules(frame, thing, named=name == "named_modules")
         case "items" | "values" | "keys" if state.api in api.CONTAINERS and state.api.endswith("Dict"):
             return module_containers.items(frame, thing, name)
         case "generate_square_subsequent_mask" if state.api == "torch.nn.Transformer":

@@ -6,10 +6,13 @@ mixed operation.
 
 from __future__ import annotations
 
+from typing import Any
+
 import libcst as cst
 
 from torchdev_lint.flow import placements, registration
 from torchdev_lint.flow.attribution import Report, argument_of, called, report_at, transfer_of
+from torchdev_lint.flow.bindings import bound_at, made_in_class
 from torchdev_lint.flow.cures import Callee, beside_self, made_by, name_of_object, target_expression
 from torchdev_lint.flow.events import Built, MixedOperation, ModelCall, Place, Transfer
 from torchdev_lint.flow.frame import Frame
@@ -79,6 +82,7 @@ def publish_model_call(
         is_loss=callee.is_loss,
         transfer=transfer,
         built=built,
+        bound=None if built is not None or transfer is not None else _bound(frame, report, callee, found),
     )
     if built is not None:
         anchor = built.node
@@ -87,6 +91,15 @@ def publish_model_call(
     else:
         anchor = transfer.node if transfer is not None else report.place.node
     frame.analysis.publish(("model-call", id(anchor)), event)
+
+
+def _bound(frame: Frame, report: Report, callee: Callee, found: Conflict) -> Any:
+    """What gave the input its name, or made it, if PyTorch raises inside of a function or module of the program that is given it."""
+    model = None if callee.thing is None else frame.state(callee.thing).model
+    if not report.crossed and model is None:
+        return None
+    own = None if model is None else made_in_class(model.node, found.right)
+    return own or bound_at(report.frame, report.place.value_node, found.right)
 
 
 def _built(frame: Frame, report: Report, callee: Callee, found: Conflict, unmoved: Origin) -> Built:
@@ -168,6 +181,7 @@ def publish_mixed(
             through=report.through,
             made=made,
             onto=None if report.crossed else onto,
+            bound=bound_at(report.frame, report.place.value_node, found.right) if report.crossed else None,
         ),
     )
 

@@ -97,7 +97,9 @@ def _node(event: ModelCall) -> Any:
     """Where the fault lies: at what put the input or the module where it is, if that is known, else at the input."""
     if event.built is not None and event.built.at_fault:
         return event.built.node
-    return event.place.node if event.transfer is None else event.transfer.node
+    if event.transfer is not None:
+        return event.transfer.node
+    return event.place.node if event.bound is None else event.bound
 
 
 def _message(event: ModelCall) -> str:

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.flow.events import MixedOperation
-from torchdev_lint.rules.base import Finding, NodeFix, Rule
+from torchdev_lint.rules.base import Finding, NodeFix, Note, Rule
 from torchdev_lint.rules.edits import moved
 from torchdev_lint.rules.stories import notes
 from torchdev_lint.rules.wording import quoted
@@ -65,7 +65,9 @@ def mixed(event: MixedOperation) -> Finding:
         *notes(event.left, "the other operand", event.left_device),
         *notes(event.right, "it", event.right_device),
     ]
-    node = event.place.node
+    node = event.place.node if event.bound is None else event.bound
+    if event.bound is not None:
+        shown.append(Note(event.place.node, "it is given on here"))
     return Finding(node, _message(event), tuple(note for note in shown if note.node is not node), _fix(event))
 
 
