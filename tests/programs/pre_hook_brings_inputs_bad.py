@@ -20,7 +20,7 @@ scorer = Scorer()
 if torch.cuda.is_available():
     scorer.cuda()
 
-a = torch.rand(6, 3)
-b = torch.rand(6, 4)
+a = torch.rand(6, 3)  # CAUSE
+b = torch.rand(6, 4)  # CAUSE
 out = scorer(a, b)  # CALL
 print(tuple(out.shape))

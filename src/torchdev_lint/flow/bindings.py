@@ -55,6 +55,9 @@ def bound_at(frame: Frame, node: cst.CSTNode, given: Leaf) -> cst.BaseExpression
     if again and not made_here:
         return None
     alike = _is_used_alike(body, statement, node)
+    own = None if frame.function is None else frame.function.owner
+    if alike and own is not None and own.is_module and isinstance(found, cst.Call):
+        found = made_in_class(own.node, given) or found
     return found if alike or (made_here and _is_bound_moved(body, node.value)) else None
 
 
@@ -64,7 +67,12 @@ def _left_among_attributes(
     """`self.t = torch.tensor(t)` where the attributes beside it are made alike and moved on the spot."""
     function = frame.function
     owner = None if function is None else function.owner
-    if made is None or owner is None or not isinstance(node.value, cst.Name) or not isinstance(made, cst.Call):
+    if (
+        made is None
+        or owner is None
+        or not isinstance(node.value, cst.Name)
+        or not isinstance(made, cst.Call)
+    ):
         return None
     callee = dotted(made.func)
     for block in _all_blocks(owner.node.body.body):
@@ -85,7 +93,8 @@ def _value_of_attribute(statement: _Statement) -> cst.BaseExpression | None:
         case cst.SimpleStatementLine(
             body=[
                 cst.Assign(
-                    targets=[cst.AssignTarget(target=cst.Attribute(value=cst.Name(value="self")))], value=value
+                    targets=[cst.AssignTarget(target=cst.Attribute(value=cst.Name(value="self")))],
+                    value=value,
                 )
             ]
         ):
@@ -201,7 +210,9 @@ def _body_of(function: cst.CSTNode) -> Sequence[_Statement]:
     return function.body.body if isinstance(function, cst.FunctionDef) else ()
 
 
-def _blocks_to(block: Sequence[_Statement], node: cst.CSTNode) -> list[tuple[Sequence[_Statement], int]] | None:
+def _blocks_to(
+    block: Sequence[_Statement], node: cst.CSTNode
+) -> list[tuple[Sequence[_Statement], int]] | None:
     """The blocks that the node stands in, from the outside in, each with the index of the statement that holds it."""
     for index, statement in enumerate(block):
         if not any(part is node for part in walk(statement)):

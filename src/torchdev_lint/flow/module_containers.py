@@ -85,7 +85,9 @@ def modules(frame: Frame, thing: Object, *, named: bool) -> Value:
 
 
 _MAX_MODULES = 24
-_HOLDS_OTHERS = re.compile(r"Transformer|MultiheadAttention|AdaptiveLogSoftmax|\.(?:qat|quantized|intrinsic)\.")
+_HOLDS_OTHERS = re.compile(
+    r"Transformer|MultiheadAttention|AdaptiveLogSoftmax|\.(?:qat|quantized|intrinsic)\."
+)
 """Classes of `torch.nn` that hold modules which are not written out."""
 
 

@@ -7,7 +7,8 @@ module on the input, or through a function that cannot be read and is handed bot
 inputs of one call that are on different devices (`criterion(model(x), y)` with `y` on the CPU). An output that is moved to
 the model's own device (`model(x).to(next(model.parameters()).device)`) gives away an input that was forgotten. And modules with
 parameters or buffers that a function builds itself, and runs without a move on its argument (a resampler, a filter), or on what the
-module computes whose method it is (a loss with weights): those are reported where they are built.
+module computes whose method it is (a loss with weights): those are reported where they are built. An input that has no other use is
+reported where it got its name, if PyTorch raises inside of a module or function of the project.
 
 ## Why it fails
 `Module.to` moves the module in place, but a tensor made by `torch.tensor`, `from_numpy`, a tokenizer or a `DataLoader` is on the

@@ -101,6 +101,18 @@ WHERE = {
         x, y = sample(2)
         net(y, x)
         """,
+    "what a module's own helper makes": """
+        class Outer(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.net = Net()
+            def start(self, n):
+                return torch.arange(n)[:, None] * 1.0  # here
+            def forward(self, x):
+                state = self.start(len(x))
+                return self.net(x, state)
+        Outer().to(device)(torch.rand(2, 3, device=device))
+        """,
     "one attribute of three": """
         class Job:
             def __init__(self):
