@@ -113,9 +113,12 @@ def _call_that_made(
         ):
             name = (dotted(callee) or "").rpartition(".")[2]
             for part in walk(frame.source.module):
-                if isinstance(part, cst.FunctionDef) and part.name.value == name:
-                    if any(inner is made for inner in walk(part)):
-                        return made if _is_left_in(part, made) and isinstance(made, cst.Call) else value
+                if (
+                    isinstance(part, cst.FunctionDef)
+                    and part.name.value == name
+                    and any(inner is made for inner in walk(part))
+                ):
+                    return made if _is_left_in(part, made) and isinstance(made, cst.Call) else value
             return None
         case _:
             return None
