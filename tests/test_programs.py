@@ -31,7 +31,6 @@ MISSED: dict[str, str] = {
     "moved_in_one_branch_bad": "a module returned from two branches, moved in one",
     "multilabel_pos_weight_bad": "the length of a dataset minus a tensor, kept as `pos_weight` of a loss",
     "pinn_targets_bad": "how many dimensions a part of an array has that is an argument",
-    "quantile_random_action_bad": "a function that gives a tensor of one device or another by chance, many of which are joined",
     "quantized_surgery_bad": "a layer put in the place of another of a moved model, found by `named_children`",
     "recurrent_by_name_bad": "a layer that `getattr` takes from `torch.nn` by a name",
     "resume_ema_bad": 'tensors read from a checkpoint with `map_location="cpu"`',

@@ -52,7 +52,7 @@ def select_action(state):
     if random.random() > eps:
         with torch.no_grad():
             return policy_net(state).mean(2).max(1).indices.view(1, 1)
-    return torch.tensor([[random.randrange(2)]], dtype=torch.long)
+    return torch.tensor([[random.randrange(2)]], dtype=torch.long)  # CAUSE
 
 def optimize_model(batch_size=8):
     if len(memory) < batch_size:

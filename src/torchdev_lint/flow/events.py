@@ -155,13 +155,15 @@ class MixedOperation:
 class ReturnedFactory:
     """What a function makes on the CPU for a tensor that it is given, and returns: the parameter `beside` has that tensor.
 
-    Or, where `there` is the text of a device, what it returns with others that it made alike and placed there.
+    Or, where `there` is the text of a device, what it returns with others that it made alike and placed there. Or, where `otherwise` says
+    where, what is there on another way through the function.
     """
 
     made: Made
     beside: str
     function: str
     there: str = ""
+    otherwise: str = ""
 
 
 @dataclass(frozen=True, slots=True)

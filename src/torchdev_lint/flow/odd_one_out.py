@@ -11,10 +11,12 @@ import re
 
 import libcst as cst
 
+from torchdev_lint.flow import device_values
+from torchdev_lint.flow.conditions import atoms
 from torchdev_lint.flow.disagreeing_returns import made_by
 from torchdev_lint.flow.events import Made, ReturnedFactory
 from torchdev_lint.flow.frame import Frame
-from torchdev_lint.flow.lattice import Cpu, Device, leaves
+from torchdev_lint.flow.lattice import Cpu, Device, Level, conflict, describe, leaves, may_tell_where
 from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import Function, Items, Tensor, Value
@@ -31,6 +33,57 @@ def check(frame: Frame, function: Function) -> None:
     for value, _ in frame.returns:
         if isinstance(value, Items) and len(value.items) > 1:
             _check_parts(frame, function, list(value.items))
+    _check_ways(frame, function)
+
+
+def _check_ways(frame: Frame, function: Function) -> None:
+    """`return net(x).argmax(1)` on one way, `return torch.tensor([[choice()]])` on another, and the program joins what it got."""
+    ways = [(value, env) for value, env in frame.returns if isinstance(value, Tensor)]
+    if len(ways) < 2 or len(ways) < len(frame.returns):
+        return
+    common = set.intersection(*(set(env.path) for _, env in ways))
+    for value, env in ways:
+        origin = made_by(value.device, _OF_DATA)
+        if origin is None or origin.frame != frame.uid or value.scalar is not False:
+            continue
+        if any(may_tell_where(atom) for fact in env.path if fact not in common for atom in atoms(fact)):
+            continue
+        found = [conflict(other.device, value.device) for other, _ in ways]
+        there = next((one.left for one in found if one is not None and one.level == Level.CERTAIN), None)
+        if there is None or not _is_joined(frame, function.name):
+            continue
+        name = (dotted(origin.node.func) or "").rpartition(".")[2]
+        target = device_values.name_of_device(frame, there)
+        made = Made(origin.node, target, name in TAKES_DEVICE)
+        event = ReturnedFactory(made, "", function.name, otherwise=describe(there))
+        frame.analysis.publish(("factory", id(origin.node)), event)
+
+
+_OF_DATA = frozenset({"from_numpy", "as_tensor", "arange", "randperm"})
+_KEEPS = frozenset("append push add store put remember extend insert save".split())
+
+
+def _is_joined(frame: Frame, function: str) -> bool:
+    """Whether the file keeps what a function returns, under a name, and joins what is called so: `torch.cat(batch.action)`."""
+    names: set[str] = set()
+    kept: set[str] = set()
+    joined: set[str] = set()
+    for part in walk(frame.source.module):
+        match part:
+            case cst.Assign(
+                targets=[cst.AssignTarget(target=cst.Name(value=name))], value=cst.Call(func=callee)
+            ) if (dotted(callee) or "").rpartition(".")[2] == function:
+                names.add(name)
+            case cst.Call(func=cst.Attribute(attr=cst.Name(value=word)), args=arguments) if word in _KEEPS:
+                kept |= {name for a in arguments if (name := dotted(a.value)) is not None}
+            case cst.Call(func=callee, args=[cst.Arg(value=given), *_]) if dotted(callee) in _JOINS:
+                joined.add((dotted(given) or "").rpartition(".")[2])
+            case _:
+                pass
+    return any(name == one.removesuffix("s") or name == one for name in names & kept for one in joined)
+
+
+_JOINS = frozenset({"torch.cat", "torch.stack", "torch.vstack", "torch.concat"})
 
 
 def _check_parts(frame: Frame, function: Function, parts: list[Value]) -> None:

@@ -5,7 +5,7 @@ Finds `torch.zeros`, `arange`, `tensor`, `ones`, `rand` and the other factory fu
 then meets, in the same function, a tensor that is on another device, or begins a list that goes on with such tensors and is
 concatenated. Also where a function makes one for a tensor that it is given (of
 its size, or filled with what is computed from it, or in the place of what another way returns) and returns it: its caller gets two
-tensors on two devices.
+tensors on two devices. And where it is one of two ways through a function whose results the program keeps and joins.
 
 ## Why it fails
 A factory without `device=` makes a CPU tensor (unless a default device was set). The operation that meets both raises
@@ -73,6 +73,8 @@ def _returned(event: ReturnedFactory) -> Finding:
     message = f"made on the CPU{how} for `{event.beside}`, which may be on an accelerator, and returned by `{event.function}`"
     if event.there:
         message = f"made on the CPU{how}, but `{event.function}` returns it with others that it moves to `{event.there}`"
+    if event.otherwise:
+        message = f"made on the CPU{how}, but `{event.function}` otherwise returns what is on {event.otherwise}, and they are joined"
     fix = None if event.made.target is None else made_elsewhere(event.made, event.made.target)
     return Finding(event.made.node, message, (), fix)
 

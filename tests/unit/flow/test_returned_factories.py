@@ -251,3 +251,22 @@ def test_what_a_caller_meets_is_told_once_where_it_is_made() -> None:
 def test_a_parameter_is_what_the_documentation_calls_it(told: str, *, is_tensor: bool) -> None:
     program = f'def f(x):\n    """Do.\n\n    {told}\n    """\n    return x * torch.ones(3)\n'
     assert _codes(program) == ["TDV005"] * is_tensor
+
+
+@pytest.mark.parametrize(
+    ("use", "is_wrong"),
+    [
+        ("memory.append(action)\nactions = torch.cat(memory.actions)\n", True),
+        ("memory.append(action.item())\nactions = torch.cat(memory.rewards)\n", False),
+        ("print(action.item())\n", False),
+    ],
+)
+def test_two_ways_are_told_where_what_they_return_is_joined(use: str, *, is_wrong: bool) -> None:
+    """The action that is drawn by chance, of an agent that keeps its actions as tensors."""
+    program = (
+        'import random\nimport torch\nfrom torch import nn\nfrom lib import memory\nnet = nn.Linear(4, 2).to("cuda")\n'
+        "def act(state):\n    if random.random() > 0.1:\n        return net(state).argmax(1, keepdim=True)\n"
+        "    return torch.tensor([[random.randrange(2)]])\n"
+        'action = act(torch.rand(1, 4, device="cuda"))\n'
+    )
+    assert _codes(program + use) == ["TDV005"] * is_wrong
