@@ -46,8 +46,9 @@ def _check_ways(frame: Frame, function: Function) -> None:
         origin = made_by(value.device, _OF_DATA)
         if origin is None or origin.frame != frame.uid or value.scalar is not False:
             continue
-        if any(may_tell_where(atom) for fact in env.path if fact not in common for atom in atoms(fact)):
-            continue
+        asked = [atom for fact in env.path if fact not in common for atom in atoms(fact)]
+        if any(may_tell_where(atom) for atom in asked if atom.kind != "opaque" or atom.key[0] != "more"):
+            continue  # not so by a number, as in `random.random() > 0.1`
         found = [conflict(other.device, value.device) for other, _ in ways]
         there = next((one.left for one in found if one is not None and one.level == Level.CERTAIN), None)
         if there is None or not _is_joined(frame, function.name):
