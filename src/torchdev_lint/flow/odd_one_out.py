@@ -76,7 +76,7 @@ def _is_joined(frame: Frame, function: str) -> bool:
             ) if (dotted(callee) or "").rpartition(".")[2] == function:
                 names.add(name)
             case cst.Call(func=cst.Attribute(attr=cst.Name(value=word)), args=arguments) if word in _KEEPS:
-                kept |= {name for a in arguments if (name := dotted(a.value)) is not None}
+                kept |= {dotted(a.value) or "" for a in arguments}
             case cst.Call(func=callee, args=[cst.Arg(value=given), *_]) if dotted(callee) in _JOINS:
                 joined.add((dotted(given) or "").rpartition(".")[2])
             case _:
