@@ -348,6 +348,8 @@ def _is_used_alike(body: Sequence[_Statement], binding: _Statement, node: cst.Na
                     read -= 1
                 case cst.Call(func=function, args=arguments):
                     for argument in arguments:
+                        if argument.keyword is not None and argument.keyword.value == node.value:
+                            read -= 1
                         value = _whole(argument.value)
                         if isinstance(value, cst.Name) and value.value == node.value:
                             given += 1

@@ -175,6 +175,8 @@ def _read_as_numbers(frame: Frame, dataset: Object, element: Value, number: Tens
     """What an item is made of, with `number` for each part of which nothing is known and whose name does not speak of text."""
     model = frame.state(dataset).model
     getter = None if model is None else model.find("__getitem__")
+    given = () if getter is None else getter.params.params
+    index = given[1].name.value if len(given) > 1 else ""
     returned = [] if getter is None else [n.value for n in walk(getter.body) if isinstance(n, cst.Return)]
 
     def read(value: Value, name: str, node: cst.CSTNode | None) -> Value:
@@ -189,6 +191,8 @@ def _read_as_numbers(frame: Frame, dataset: Object, element: Value, number: Tens
                 pairs_of_entries = zip(entries, nodes, strict=True)
                 held = tuple((key, read(item, str(key), one)) for (key, item), one in pairs_of_entries)
                 return replace(value, entries=held)
+            case ((Unknown() | Object()), _) if node is not None and _is_number(node, index):
+                return replace(number, guess=False, batch=False, dims=1)
             case ((Unknown() | Object()), _) if not _TEXT.search(name) and (node is not None or name):
                 written = walk(node) if node is not None else ()
                 words = [one.value for one in written if isinstance(one, (cst.Name, cst.SimpleString))]
@@ -197,6 +201,25 @@ def _read_as_numbers(frame: Frame, dataset: Object, element: Value, number: Tens
                 return value
 
     return read(element, "", returned[0] if len(returned) == 1 else None)
+
+
+def _is_number(node: cst.CSTNode, index: str) -> bool:
+    """Whether an expression gives a number whatever its other parts are: `int(label)`, `index % 3`; `text % 3` may format."""
+    match node:
+        case cst.Integer() | cst.Float():
+            return True
+        case cst.Name(value=name):
+            return name == index
+        case cst.Call(func=cst.Name(value="int" | "float" | "len")):
+            return True
+        case cst.BinaryOperation(left=left, operator=cst.Modulo()):
+            return _is_number(left, index)
+        case cst.BinaryOperation(
+            left=left, operator=cst.Add() | cst.Subtract() | cst.Divide() | cst.FloorDivide(), right=right
+        ):
+            return _is_number(left, index) or _is_number(right, index)
+        case _:
+            return False
 
 
 def _item(frame: Frame, dataset: Object, site: CallSite, on_host: Tensor) -> Value:

@@ -31,6 +31,10 @@ WHERE = {
         for _ in range(2):
             net(noise)
         """,
+    "what is given by keyword": """
+        state = torch.randn(2, 3)  # here
+        net(torch.randn(2, 3, device=device), state=state)
+        """,
     "what is also used by the host": """
         noise = torch.randn(2, 3)
         net(noise)  # here
@@ -151,3 +155,26 @@ def test_what_a_module_makes_for_itself_is_reported_there() -> None:
 
 def _findings(source: str) -> list[object]:
     return list(findings(source, "program.py", Config(off_by_default=OFF_BY_DEFAULT)))
+
+
+@pytest.mark.parametrize(
+    ("label", "is_number"),
+    [
+        ("i % 3", True),
+        ("i", True),
+        ("int(self.y[i])", True),
+        ("self.name % i", False),
+        ("self.name[i]", False),
+    ],
+)
+def test_what_a_dataset_computes_of_the_index_is_a_number(label: str, *, is_number: bool) -> None:
+    source = (
+        "import torch\nfrom torch.utils.data import DataLoader, Dataset\n"
+        'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
+        "def move(x):\n    if torch.is_tensor(x):\n        return x.to(device)\n"
+        "    return {k: move(v) for k, v in x.items()} if isinstance(x, dict) else x\n"
+        "class Data(Dataset):\n    def __init__(self, y):\n        self.y, self.name = y, 'a'\n"
+        f"    def __getitem__(self, i):\n        return {{'x': torch.rand(3), 'y': {label}}}\n"
+        "weight = torch.rand(3)\nfor batch in DataLoader(Data([1, 2]), batch_size=2):\n    print(weight[move(batch)['y']])\n"
+    )
+    assert bool(_findings(source)) == is_number
