@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchdev_lint.flow import device_values
+from torchdev_lint.flow import accelerator_programs, device_values
 from torchdev_lint.flow.lattice import Accelerator, Choice, Cpu, leaves
 from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.trees import walk
@@ -37,6 +37,8 @@ def choice(frame: Frame, node: cst.BaseExpression, kind: str) -> tuple[str, str]
     body = frame.analysis.module if frame.function is None else frame.function.node
     found = _device_with_a_fallback(frame, kind) or frame.analysis.learn(_flag_of_moves, body, kind)
     if found is None or frame.analysis.learn(_is_under_a_test, frame.analysis, body, node):
+        return None
+    if accelerator_programs.comes_after_use(frame, node, own=False):
         return None
     return found
 

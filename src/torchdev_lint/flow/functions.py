@@ -14,6 +14,7 @@ from torchdev_lint.flow.identities import forget_moved, with_cell, with_identiti
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import Cpu, Origin, Symbol, leaves
 from torchdev_lint.flow.objects import escape
+from torchdev_lint.flow.overridden_defaults import is_overridden
 from torchdev_lint.flow.trees import all_parameters, walk
 from torchdev_lint.flow.values import (
     NONE,
@@ -407,7 +408,9 @@ def evaluate_defaults(frame: Frame, node: cst.FunctionDef | cst.Lambda) -> tuple
     found: list[tuple[str, Value]] = []
     for parameter in all_parameters(parameters):
         if parameter.default is not None:
-            insisted = _names_device(parameter.default) and (insists(node) or not is_read(node, parameter))
+            insisted = _names_device(parameter.default) and (
+                insists(node) or not is_read(node, parameter) or is_overridden(frame, node, parameter)
+            )
             frame.handlers += insisted
             value = frame.evaluate(parameter.default)
             frame.analysis.defaults[id(parameter)] = value

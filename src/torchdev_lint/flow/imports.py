@@ -65,8 +65,11 @@ class Imports(Protocol):
     def assign(self, module: Namespace, name: str) -> None:
         """`module.name` is set to something: its value is not known from here on."""
 
-    def stays_on_current_gpu(self) -> bool:
-        """Whether the project is programs, not a library, and none of them names a GPU other than the current one."""
+    def is_known(self) -> bool:
+        """Whether there is a project around the file."""
+
+    def is_for_others(self) -> bool:
+        """Whether the project is made to be installed by others: what installs it tells them who made it, or what for."""
 
     def runs_on_host(self) -> bool:
         """Whether the script beside the checked file never speaks of devices: then neither is anything else of its program on one."""
@@ -83,8 +86,12 @@ class NoImports:
         """Nothing is known of what is beside it."""
         return False
 
-    def stays_on_current_gpu(self) -> bool:
-        """Nothing is known of what is beside it."""
+    def is_known(self) -> bool:
+        """There is none."""
+        return False
+
+    def is_for_others(self) -> bool:
+        """Nothing is known of who else has it."""
         return False
 
     def in_program(self) -> bool:

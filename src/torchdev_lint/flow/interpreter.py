@@ -24,6 +24,7 @@ from torchdev_lint.flow import (  # registers the handlers, too
     stored_devices,
 )
 from torchdev_lint.flow.accelerator_needs import parts_for_accelerators
+from torchdev_lint.flow.accelerator_programs import is_function_for_accelerators
 from torchdev_lint.flow.analysis import Analysis, Options, Recording
 from torchdev_lint.flow.classes import ClassModel, held_at_first, symbolic_self, without_caller
 from torchdev_lint.flow.command_lines import minded_defaults
@@ -288,6 +289,7 @@ def settle_literals(analysis: Analysis) -> list[DeviceLiteral]:
             or (uses[0].index == 0 and id(uses[0].node) in meant)
             or all(use.guarded for use in decisive)
             or (bool(called) and all(u.guarded for u in uses if not u.inlined))
+            or (uses[0].index == 0 and is_function_for_accelerators(analysis, uses[0].node))
         )
         shown = next((use for use in uses if not use.inlined), uses[0])
         settled.append(replace(shown, guarded=guarded, parenthesize=id(shown.node) not in bare))

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchdev_lint.flow import chosen_elsewhere, device_values, lost_index, truths
+from torchdev_lint.flow import (
+    accelerator_programs,
+    chosen_elsewhere,
+    device_values,
+    lost_index,
+    truths,
+)
 from torchdev_lint.flow.accelerator_needs import is_marked_function, needs_accelerator
 from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.callsites import Argument, CallSite
@@ -178,7 +184,9 @@ def see(
     """Record one evaluation of an accelerator literal; without an index it names the current device."""
     if frame.analysis.quiet or (index or 0) > MAX_INDEX:
         return
-    guarded = is_guarded(frame, kind, index or 0) or (index == 0 and _is_first_of_many(frame))
+    guarded = is_guarded(frame, kind, index or 0) or (
+        index == 0 and (_is_first_of_many(frame) or accelerator_programs.comes_after_use(frame, node))
+    )
     literal = DeviceLiteral(
         node=node,
         form=form,

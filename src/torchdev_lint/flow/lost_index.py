@@ -12,9 +12,9 @@ import libcst as cst
 
 from torchdev_lint.flow import device_values
 from torchdev_lint.flow.accelerator_needs import works_with_others
-from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.conditions import Atom, Formula
+from torchdev_lint.flow.current_gpu import stays_on_current_gpu
 from torchdev_lint.flow.events import LostIndex
 from torchdev_lint.flow.evidence import TESTING
 from torchdev_lint.flow.frame import Frame
@@ -425,18 +425,10 @@ def _publish(
         return
     if form not in ("rank", "positional") and (
         not _MAKE_CURRENT.isdisjoint(frame.analysis.imported)
-        or frame.analysis.learn(_stays_on_current_gpu, frame.analysis)
+        or frame.analysis.learn(stays_on_current_gpu, frame.analysis)
     ):
         return
     frame.analysis.publish(("lost-index", id(node)), LostIndex(node, form, text, other, edits))
-
-
-def _stays_on_current_gpu(analysis: Analysis) -> bool:
-    """Whether the program that the file is part of never has anything on another GPU than the current one."""
-    known = analysis.notes.get("stays on current gpu")
-    if known is None:
-        known = analysis.notes["stays on current gpu"] = analysis.imports.stays_on_current_gpu()
-    return bool(known)
 
 
 def _is_test(frame: Frame) -> bool:

@@ -67,30 +67,10 @@ _INSTALLS = re.compile(
 )
 """What a file says that makes it one: others only configure tools."""
 
-_NAMES_A_GPU = re.compile(
-    r"cuda:(?:[1-9{%]|['\"] *[+%])|\.cuda\((?!\s*(?:\)|0\s*\)|non_blocking|async))|['\"]cuda['\"] *, *\w|device_map|"
-    r"device_ids(?!\s*=\s*(?:list\()?range\(\s*torch\.cuda\.device_count\(\)\s*\))|"
-    r"torch\.device\(\s*(?:args|opt|opts|cfg|config|self)\b|['\"]--device['\"]|(?P<option>['\"]--gpu[-_]?ids?['\"])"
+_PRESENTS = re.compile(
+    r"(?m)\b(?:classifiers|long_description|author|authors|maintainers?|url|urls|license|keywords)\b *[=:\]]"
 )
-"""How programs put things on a GPU that has a number; not on all: `DataParallel` runs a copy where its GPU is the current one
-(torch/nn/parallel/parallel_apply.py)."""
-
-_GIVEN_NAME = re.compile(r"\s*([a-z]\w*)\s*\)")
-
-
-def _names_another_gpu(text: str) -> bool:
-    """Whether a program may put things on a GPU that is not the current one.
-
-    The number in `CUDA_VISIBLE_DEVICES` makes that one the first; a name that is only ever 0 is the first.
-    """
-    chosen = "CUDA_VISIBLE_DEVICES" in text
-    for match in _NAMES_A_GPU.finditer(text):
-        if match["option"] and chosen:
-            continue
-        named = _GIVEN_NAME.match(text, match.end()) if match.group() == ".cuda(" else None
-        if named is None or set(re.findall(rf"(?m)^\s*{named[1]}\s*=\s*(.+)", text)) != {"0"}:
-            return True
-    return False
+"""How a file that installs a project presents it to those who do not know it."""
 
 
 class Sources(Protocol):
@@ -160,18 +140,19 @@ class Project:
         texts = [self.sources.text(os.path.join(beside, name)) for name in _SCRIPTS]
         return all(text is None or not speaks_of_devices(text) for text in texts)
 
-    def stays_on_current_gpu(self) -> bool:
-        """Whether the project is programs, not a library, and none of them names a GPU other than the current one.
+    def is_known(self) -> bool:
+        """Whether there is a project around the file."""
+        return up_to_root(os.path.dirname(self.path), self.sources.exists) is not None
 
-        A process that makes a device its own by `set_device` has it as the current one.
-        """
-        above = up_to_root(os.path.dirname(self.path), self.sources.exists)
-        if above is None or any(self.sources.exists(os.path.join(above[-1], name)) for name in _INSTALLED_BY):
-            return False
-        speaking = [path for word in ("cuda", "device(") for path in self.sources.mentioning(above[-1], word)]
-        texts = [self.sources.text(path) for path in dict.fromkeys(speaking)]
-        return bool(texts) and not any(
-            text is None or ("set_device(" not in text and _names_another_gpu(text)) for text in texts
+    def is_for_others(self) -> bool:
+        """Whether the project is made to be installed by others: what installs it tells them who made it, or what for."""
+        above = up_to_root(os.path.dirname(self.path), self.sources.exists) or ()
+        return any(
+            _INSTALLS.search(text) and _PRESENTS.search(text)
+            for root in above
+            for name in _INSTALLED_BY
+            if self.sources.exists(os.path.join(root, name))
+            for text in (self.sources.text(os.path.join(root, name)) or "",)
         )
 
     def in_program(self) -> bool:

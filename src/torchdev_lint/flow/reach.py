@@ -149,14 +149,19 @@ def naming(
                 yield file, block, body, text
 
 
-def _helpers(analysis: Analysis, file: str, text: str) -> Iterator[str]:
-    """The texts of the files of the project that a file imports from, but for the one that is checked."""
+def imported_by(analysis: Analysis, file: str, text: str) -> Iterator[tuple[str, str]]:
+    """The files of the project, by path, with their texts, that a file with this text imports from."""
     for match in _IMPORTED.finditer(text):
         base = match[1] or match[3]
         names = re.findall(r"\w+", match[2] or "")
-        for path, imported in analysis.imports.imported_texts(file, base, names):
-            if path != analysis.source.path and os.path.basename(path) != "__init__.py":
-                yield imported
+        yield from analysis.imports.imported_texts(file, base, names)
+
+
+def _helpers(analysis: Analysis, file: str, text: str) -> Iterator[str]:
+    """The texts of the files of the project that a file imports from, but for the one that is checked."""
+    for path, imported in imported_by(analysis, file, text):
+        if path != analysis.source.path and os.path.basename(path) != "__init__.py":
+            yield imported
 
 
 def _moves(text: str) -> bool:

@@ -122,7 +122,7 @@ def _values(frame: Frame, function: Function, node: cst.FunctionDef, parameter: 
     key = ("only called", name)
     known: bool | None = frame.analysis.notes.get(key)
     if known is None:
-        known = frame.analysis.notes[key] = _is_only_called(frame.analysis, name)
+        known = frame.analysis.notes[key] = is_only_called(frame.analysis, name)
     return list(_given(frame, name, owner, node, parameter)) if known else []
 
 
@@ -158,14 +158,17 @@ def _constant(node: cst.BaseExpression | None) -> Any:
 _STRINGS = re.compile(r"(?s)\"\"\".*?\"\"\"|'''.*?'''|#[^\n]*|__all__\s*=\s*[\[(][^\])]*[\])]")
 
 
-def _is_only_called(analysis: Analysis, name: str) -> bool:
-    """Whether nothing in the project does anything with a name but to define, import and call it."""
+_WORDS = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
+
+
+def is_only_called(analysis: Analysis, name: str, *, spelt: bool = True) -> bool:
+    """Whether nothing in the project does anything with a name but to define, import and call it. `spelt`: strings count as well."""
     others = analysis.imports.mentioning(name)
     if others is None or analysis.imports.in_notebooks(name):
         return False
     word = re.compile(rf"\b{re.escape(name)}\b(?!\s*\(|\s*=(?!=))|\bclass\s+\w+\([^)]*\b{re.escape(name)}\b")
     own = rf"\b(?:class|def)\s+{re.escape(name)}\b|super\(\s*{re.escape(name)}\b"
-    return not any(
-        word.search(re.sub(own, "", _STRINGS.sub("", without_imports(text))))
-        for text in (analysis.written, *(text for _, text in others))
+    texts = (
+        _STRINGS.sub("", without_imports(text)) for text in (analysis.written, *(text for _, text in others))
     )
+    return not any(word.search(re.sub(own, "", text if spelt else _WORDS.sub("", text))) for text in texts)

@@ -27,10 +27,10 @@ Unsafe: things go where the other thing is instead of to the current device. On 
 ## Known limits
 What is asked must be where *another* thing is, in the same function; under `torch.cuda.is_available()` or a flag, an index-less `cuda` is
 right. A string is only reported where it is used as a device: `torch.autocast("cuda" if x.is_cuda else "cpu")` wants a type. In a
-repository that is not to be installed (no `setup.py`, `setup.cfg` or `pyproject.toml`), nothing is reported where none of its programs
-names a GPU with a number, or those that do make it the current one by `set_device`; else such programs are reported although they
-run. Ranks are not reported in tests, nor in files that speak of a local rank, of `device_count()`, of `spawn` or of
-`init_process_group`.
+repository that is not made to be installed by others (no `setup.py`, `setup.cfg` or `pyproject.toml` that presents it), nothing is reported
+where the programs that the file is part of name no GPU by a number other than 0 (copies of `DataParallel` are each on their current one),
+or where they call `set_device`; else such programs are reported although they run. Ranks are not reported in tests, nor in files
+that speak of a local rank, of `device_count()`, of `spawn` or of `init_process_group`.
 """
 
 from __future__ import annotations

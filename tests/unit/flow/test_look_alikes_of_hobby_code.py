@@ -590,7 +590,9 @@ GPUS: dict[str, tuple[str, list[str]]] = {
     "a name that is always 0": ("gpu = 0\nlayer.cuda(gpu)", []),
     "a name that is 0 first": ("gpu = 0\nif twice:\n    gpu = 1\nlayer.cuda(gpu)", ["TDV016"]),
     "all of them": ("nn.DataParallel(layer.cuda(), device_ids=range(torch.cuda.device_count()))", []),
-    "some of them": ("nn.DataParallel(layer.cuda(), device_ids=[1, 2])", ["TDV016"]),
+    "some of them, each of which has a copy": ("nn.DataParallel(layer.cuda(), device_ids=gpus)", []),
+    "that of a process": ("layer.to(local_rank)", ["TDV016"]),
+    "one that is spoken of": ("layer.cuda()  # or cuda:1", []),
     "the one that is to be seen": (
         "parser.add_argument('--gpu-id')\nos.environ['CUDA_VISIBLE_DEVICES'] = args.gpu_id\nlayer.cuda()",
         [],
@@ -608,14 +610,39 @@ def test_programs_for_the_current_gpu(tmp_path: Path, script: str, found: list[s
     assert _checked(tmp_path, "layers.py", LAYER) == found
 
 
+def test_a_program_among_others_uses_the_gpus_that_it_names_itself(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "train.py").write_text("from layers import Layer\nlayer = Layer().cuda()\n")
+    (tmp_path / "other.py").write_text("from nets import Net\nnet = Net().to('cuda:1')\n")
+    assert _checked(tmp_path, "layers.py", LAYER) == []
+    (tmp_path / "other.py").write_text("import train\nnet = Net().to('cuda:1')\n")
+    assert _checked(tmp_path, "layers.py", LAYER) == ["TDV016"]
+    (tmp_path / "main.py").write_text("import other\nimport torch\ntorch.cuda.set_device(rank)\n")
+    assert _checked(tmp_path, "layers.py", LAYER) == []
+
+
+PUBLISHED = 'from setuptools import setup\nsetup(name="layers", author="Somebody")\n'
+
+
 def test_a_library_is_used_on_any_gpu(tmp_path: Path) -> None:
-    (tmp_path / "setup.py").touch()
+    (tmp_path / "setup.py").write_text(PUBLISHED)
     (tmp_path / "train.py").write_text("from layers import Layer\nlayer = Layer().cuda()\n")
     assert _checked(tmp_path, "layers.py", LAYER) == ["TDV016"]
 
 
+def test_a_program_that_installs_its_own_parts_is_none(tmp_path: Path) -> None:
+    (tmp_path / "setup.py").write_text(PUBLISHED.replace(', author="Somebody"', ""))
+    (tmp_path / "train.py").write_text("from layers import Layer\nlayer = Layer().cuda()\n")
+    assert _checked(tmp_path, "layers.py", LAYER) == []
+
+
+def test_a_file_on_its_own_may_be_for_any_gpu() -> None:
+    told = findings(LAYER, "layers.py", Config())
+    assert [finding.code for finding in told] == ["TDV016"]
+
+
 def test_lightning_makes_the_gpu_the_current_one(tmp_path: Path) -> None:
-    (tmp_path / "setup.py").touch()
+    (tmp_path / "setup.py").write_text(PUBLISHED)
     (tmp_path / "train.py").write_text("from layers import Layer\nlayer = Layer().cuda()\n")
     head = LAYER.replace("import torch\n", "import torch\nimport {}\n", 1)
     assert _checked(tmp_path, "layers.py", head.format("pytorch_lightning as pl")) == []

@@ -1,0 +1,316 @@
+"""Programs for machines with an accelerator only: nothing in them runs without one, so that what else needs one is no fault.
+
+That a program may run without an accelerator has to show somewhere: it asks whether there is one, has an option or a flag for it, names
+the CPU as a device. Where nothing that leads to a file says so, and an accelerator is used there whatever the machine, a machine
+without one is not meant. Two questions follow from it:
+
+* of a file, by the texts of what leads to it (`is_for_accelerators`). They are searched for words, nothing is executed.
+* of a place in it, by what certainly ran before (`comes_after_use`): a machine without an accelerator does not get there.
+
+Only the first accelerator is meant: `cuda:1` may be absent from such a machine, too. Whether a single file, function or test is only
+run where there is one, by what it imports or how it is marked, is `accelerator_needs`'s.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from torchdev_lint.flow.analysis import Analysis
+from torchdev_lint.flow.callers_elsewhere import calls_of
+from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.operands import dotted
+from torchdev_lint.flow.reach import imported_by
+from torchdev_lint.flow.trees import parents, walk
+
+MAX_FILES = 24
+"""That lead to a file; where there are more, it is not known what does."""
+MAX_DEPTH = 3
+"""Callers of callers."""
+
+_LEFT_OUT = re.compile(r"(?s)\"\"\".*?\"\"\"|'''.*?'''|#[^\n]*")
+"""What a text says to its readers."""
+
+_INSISTS = re.compile(
+    r"assert\s+torch\.cuda\.is_available\(\)|if\s+not\s+torch\.cuda\.is_available\(\)\s*:\s*(?:raise|(?:sys\.)?exit)\b"
+)
+"""That there is an accelerator is asked to stop where there is none."""
+
+_USES = re.compile(
+    r"(?<!torch)\.cuda\(\s*(?:\)|non_blocking|async)|\btorch\.cuda\.(?:\w*Tensor\b|set_device\()|"
+    r"\.to\(\s*['\"]cuda['\"]|\bdevice\s*=\s*['\"]cuda['\"]|torch\.device\(\s*['\"]cuda['\"]\s*\)(?!\s*if\b)|['\"]nccl['\"]"
+)
+"""An accelerator is used, on the face of it whatever the machine."""
+
+_DOES_WITHOUT = re.compile(
+    r"is_available\(|_available\b|\.is_cuda\b|ccelerator\(|(?i:lightning|\bpl)\.Trainer\(|"
+    r"(?<!\.to\()(?<!map_location=)(?<!map_location = )['\"]cpu['\"]|"
+    r"\b(?:no|use|with|has)_?(?:cuda|gpu)\b|--(?:no-?|use-?)?(?:cuda|cpu)['\"]|['\"]--(?:no-?|use-?)gpu['\"]|['\"]--device|"
+    r"(?:args?|opts?|cfg|config|hparams|params|self)\.(?:cuda|cpu)\b(?!\()|\bif\s+(?:\w+\.)?(?:cuda|gpu)\b|"
+    r"gpu\w*\)?\s*(?:>=?\s*(?:0|-1)\b|is not None|!=\s*-1|<\s*0)"
+)
+"""Signs that a program may run on the CPU: it asks, has a flag or an option, names the CPU, or leaves it to a library that asks.
+
+Bringing something back (`.to("cpu")`), or loading to the CPU, is none.
+"""
+
+_NEEDS_ONE = frozenset(
+    f"torch.cuda.{name}"
+    for name in (
+        "current_device",
+        "get_device_capability",
+        "get_device_name",
+        "get_device_properties",
+        "set_device",
+    )
+)
+"""What raises where there is no GPU (torch/cuda/__init__.py, `_lazy_init`)."""
+
+_TYPE = re.compile(r"torch\.cuda\.\w*Tensor")
+
+
+def uses_accelerator(text: str) -> bool:
+    """Whether a text uses an accelerator that it does not number, on the face of it whatever the machine."""
+    words = said(text)
+    return _USES.search(words) is not None or _INSISTS.search(words) is not None
+
+
+def does_without(text: str) -> bool:
+    """Whether a text has a sign that its program may run without an accelerator."""
+    return _DOES_WITHOUT.search(_INSISTS.sub("", said(text))) is not None
+
+
+def said(text: str) -> str:
+    """A text less its comments and documentation."""
+    return _LEFT_OUT.sub("", text)
+
+
+def is_for_accelerators(analysis: Analysis) -> bool:
+    """Whether the checked file is part of programs for machines with an accelerator only.
+
+    It uses one itself, or all that is run and leads to it does, and nothing that leads to it has a sign of doing without one.
+    """
+    known = analysis.notes.get("for accelerators")
+    if known is None:
+        known = analysis.notes["for accelerators"] = analysis.learn(_is_for_accelerators, analysis)
+    return bool(known)
+
+
+def _is_for_accelerators(analysis: Analysis) -> bool:
+    if does_without(analysis.written):
+        return False
+    files = leading_here(analysis)
+    if files is None or any(does_without(text) for text, _ in files.values()):
+        return False
+    return uses_accelerator(analysis.written) or all(
+        uses_accelerator(text) for text, is_run in files.values() if is_run
+    )
+
+
+def leading_here(analysis: Analysis) -> dict[str, tuple[str, bool]] | None:
+    """The files of the project that run the checked one: itself, what imports it, what imports that. Tests do not count.
+
+    By path, with the text, and whether no other file imports it; None where there are more than `MAX_FILES`.
+    """
+    path = analysis.source.path
+    found: dict[str, tuple[str, bool]] = {}
+    pending = {path: analysis.written}
+    while pending:
+        file, text = pending.popitem()
+        importing = [one for one in _importing(analysis, file) if one[0] != file]
+        found[file] = text, not importing
+        pending.update(one for one in importing if one[0] not in found)
+        if len(found) + len(pending) > MAX_FILES:
+            return None
+    return found
+
+
+def _importing(analysis: Analysis, file: str) -> Iterator[tuple[str, str]]:
+    """The files of the project that import from one, with their texts."""
+    directory, base = os.path.split(file)
+    name, ending = os.path.splitext(base)
+    if ending != ".py":
+        return
+    word = os.path.basename(directory) if name == "__init__" else name
+    for path, text in analysis.imports.mentioning(word) or ():
+        if any(one == file for one, _ in imported_by(analysis, path, text)):
+            yield path, text
+
+
+# -- of a place
+
+
+def is_function_for_accelerators(analysis: Analysis, node: cst.CSTNode) -> bool:
+    """Whether a place stands in a function of a file that is for accelerators only.
+
+    What runs at the top of a file is in order: there `comes_after_use` tells whether an accelerator was used before.
+    """
+    return is_for_accelerators(analysis) and _around(analysis.module, node)[0] is not None
+
+
+def comes_after_use(frame: Frame, node: cst.CSTNode, *, own: bool = True) -> bool:
+    """Whether an accelerator that is not numbered is certain to have been used before a place in the checked file is reached.
+
+    In the function that it stands in, or in the `__init__` of its class, or before each call of that function. `own`: the function itself
+    counts, not only those who call it.
+    """
+    if frame.source.foreign:
+        return False
+    key = ("after use", id(node), own)
+    known = frame.analysis.notes.get(key)
+    if known is None:
+        known = frame.analysis.notes[key] = frame.analysis.learn(_comes_after_use, frame, node, own)
+    return bool(known)
+
+
+def _comes_after_use(frame: Frame, node: cst.CSTNode, own: bool) -> bool:
+    module = frame.analysis.module
+    function, owner = _around(module, node)
+    return _is_after(frame, module if function is None else function, owner, node, own, 0)
+
+
+def _is_after(
+    frame: Frame,
+    scope: cst.FunctionDef | cst.Module,
+    owner: cst.ClassDef | None,
+    node: cst.CSTNode,
+    own: bool,
+    depth: int,
+) -> bool:
+    if own and _used_before(scope, node):
+        return True
+    if isinstance(scope, cst.Module) or depth == MAX_DEPTH:
+        return False
+    name, told = scope.name.value, "" if owner is None else owner.name.value
+    if owner is not None and name != "__init__":
+        made = next((one for one in _methods(owner) if one.name.value == "__init__"), None)
+        if made is not None and _used_before(made, None):
+            return True
+    if name == "__init__":
+        name = told
+    elif name.startswith("__"):
+        return False
+    calls = [(call, caller) for call, caller in calls_of(frame, name, told) if caller is not scope]
+    return bool(calls) and all(
+        _used_before_at_top(frame.analysis.module, call)
+        if caller is None
+        else _is_after(frame, caller, None, call, True, depth + 1)
+        for call, caller in calls
+    )
+
+
+def _used_before_at_top(module: cst.Module, call: cst.Call) -> bool:
+    """The same of a call at the top of a file; of another file's nothing is known."""
+    return id(call) in parents(module) and _used_before(module, call)
+
+
+def _around(module: cst.Module, node: cst.CSTNode) -> tuple[cst.FunctionDef | None, cst.ClassDef | None]:
+    """The outermost function that a place stands in, and its class."""
+    above = parents(module)
+    around: set[int] = set()
+    current = above.get(id(node))
+    while current is not None:
+        around.add(current)
+        current = above.get(current)
+    for line in walk(module, below=(cst.FunctionDef, cst.ClassDef)):
+        if id(line) in around:
+            if isinstance(line, cst.FunctionDef):
+                return line, None
+            if isinstance(line, cst.ClassDef):
+                return next((one for one in _methods(line) if id(one) in around), None), line
+    return None, None
+
+
+def _methods(owner: cst.ClassDef) -> Iterator[cst.FunctionDef]:
+    return (line for line in owner.body.body if isinstance(line, cst.FunctionDef))
+
+
+def _used_before(scope: cst.CSTNode, place: cst.CSTNode | None) -> bool:
+    """Whether a scope uses an accelerator before it gets to a place in it (None: to its end), whatever holds."""
+    named: set[str] = set()
+    for node in _certain(scope, place):
+        if node is place:
+            # what a call is given is there before it is made
+            return any(isinstance(part, cst.Call) and _is_use(part, named) for part in list(walk(node))[1:])
+        match node:
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=value):
+                named.discard(name)
+                if _is_current(value, frozenset()):
+                    named.add(name)
+            case cst.Call() if _is_use(node, named):
+                return True
+            case _:
+                pass
+    return False
+
+
+def _is_use(call: cst.Call, named: set[str]) -> bool:
+    match call:
+        case cst.Call(func=cst.Attribute(attr=cst.Name(value="cuda")), args=[]):
+            return True
+        case cst.Call(func=cst.Attribute(attr=cst.Name(value="cuda")), args=[cst.Arg(keyword=cst.Name())]):
+            return True
+        case cst.Call(func=cst.Attribute(attr=cst.Name(value="to")), args=[cst.Arg(value=where), *_]) if (
+            _is_current(where, named)
+        ):
+            return True
+        case cst.Call(func=cst.Attribute(attr=cst.Name(value="type")), args=[cst.Arg(value=given)]) if (
+            _TYPE.fullmatch(dotted(given) or "")
+        ):
+            return True
+        case _:
+            pass
+    path = dotted(call.func) or ""
+    return (
+        path in _NEEDS_ONE
+        or _TYPE.fullmatch(path) is not None
+        or any(
+            one.keyword is not None and one.keyword.value == "device" and _is_current(one.value, named)
+            for one in call.args
+        )
+    )
+
+
+def _is_current(node: cst.BaseExpression, named: frozenset[str] | set[str]) -> bool:
+    """Whether an expression is a GPU without a number."""
+    match node:
+        case cst.SimpleString():
+            return node.raw_value == "cuda"
+        case cst.Name(value=name):
+            return name in named
+        case cst.Call(func=function, args=[cst.Arg(value=given)]):
+            return dotted(function) == "torch.device" and _is_current(given, named)
+        case _:
+            return False
+
+
+def _certain(scope: cst.CSTNode, place: cst.CSTNode | None) -> Iterator[cst.CSTNode]:
+    """The nodes of a scope, in order, that run whatever holds, and what runs whenever a place in it does; not what its functions do."""
+    above = parents(scope)
+    around = {id(place)}
+    current = above.get(id(place))
+    while current is not None:
+        around.add(current)
+        current = above.get(current)
+    apart: set[int] = set()
+    for node in walk(scope):
+        if id(node) in apart:
+            apart |= set(map(id, node.children))
+            continue
+        match node:
+            case cst.If(body=body, orelse=orelse) | cst.IfExp(body=body, orelse=orelse):
+                apart |= {id(part) for part in (body, orelse) if part is not None and id(part) not in around}
+            case cst.Try(body=body, handlers=[_, *_]) if id(body) not in around:
+                apart.add(id(body))
+            case cst.BooleanOperation(right=right) if id(right) not in around:
+                apart.add(id(right))
+            case cst.ExceptHandler() | cst.FunctionDef() | cst.ClassDef() | cst.Lambda():
+                if id(node) not in around and node is not scope:
+                    apart |= set(map(id, node.children))
+                    continue
+            case _:
+                pass
+        yield node

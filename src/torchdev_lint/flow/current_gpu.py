@@ -1,0 +1,78 @@
+"""Programs that only ever use the current GPU: there `cuda` without an index is where everything is.
+
+That something may be on another has to show: the file is on its own, or belongs to a library, of whose users nothing is known;
+or the programs that it is part of name a GPU by a number that is not always 0, and do not make it the current one.
+"""
+
+from __future__ import annotations
+
+import re
+
+from torchdev_lint.flow.accelerator_programs import leading_here, said
+from torchdev_lint.flow.analysis import Analysis
+from torchdev_lint.flow.reach import imported_by
+
+MAX_FILES = 60
+"""Of a program; of a larger one the whole project is taken for it."""
+
+_NAMES_A_GPU = re.compile(
+    r"cuda:(?:[1-9{%]|['\"] *[+%])|\.cuda\((?!\s*(?:\)|0\s*\)|non_blocking|async))|['\"]cuda['\"] *, *\w|device_map|"
+    r"\.to\(\s*(?:\w+\.)*(?:(?:local_|global_)?rank|gpu(?:_id)?)\s*[,)]|"
+    r"torch\.device\(\s*(?:args|opt|opts|cfg|config|self)\b|['\"]--device['\"]|(?P<option>['\"]--gpu[-_]?ids?['\"])"
+)
+"""How programs put things on a GPU that has a number; not by `device_ids`: `DataParallel` runs a copy where its GPU is the current one
+(torch/nn/parallel/parallel_apply.py)."""
+
+_MAKES_CURRENT = re.compile(r"\bset_device\(")
+"""How a process makes the GPU that it numbers the current one (torch/cuda/__init__.py)."""
+
+_GIVEN_NAME = re.compile(r"\s*([a-z]\w*)\s*\)")
+
+
+def stays_on_current_gpu(analysis: Analysis) -> bool:
+    """Whether the programs that the checked file is part of are in sight, and have nothing on another GPU than the current one."""
+    known = analysis.notes.get("stays on current gpu")
+    if known is None:
+        known = analysis.notes["stays on current gpu"] = _stays(analysis)
+    return bool(known)
+
+
+def _stays(analysis: Analysis) -> bool:
+    if not analysis.imports.is_known() or analysis.imports.is_for_others():
+        return False
+    texts = [said(text) for text in _program(analysis)]
+    return any(map(_MAKES_CURRENT.search, texts)) or not any(map(_names_another_gpu, texts))
+
+
+def _program(analysis: Analysis) -> list[str]:
+    """The texts of what runs the checked file, and of all that they import."""
+    leading = leading_here(analysis)
+    found = {} if leading is None else {path: text for path, (text, _) in leading.items()}
+    pending = dict(found)
+    while pending:
+        path, text = pending.popitem()
+        for other, imported in imported_by(analysis, path, text):
+            if other not in found:
+                found[other] = pending[other] = imported
+        if len(found) > MAX_FILES:
+            found.clear()
+            break
+    if found:
+        return list(found.values())
+    around = [one for word in ("cuda", "device") for one in analysis.imports.mentioning(word) or ()]
+    return [analysis.written, *dict(around).values()]
+
+
+def _names_another_gpu(text: str) -> bool:
+    """Whether a program may put things on a GPU that is not the current one.
+
+    The number in `CUDA_VISIBLE_DEVICES` makes that one the first; a name that is only ever 0 is the first.
+    """
+    chosen = "CUDA_VISIBLE_DEVICES" in text
+    for match in _NAMES_A_GPU.finditer(text):
+        if match["option"] and chosen:
+            continue
+        named = _GIVEN_NAME.match(text, match.end()) if match.group() == ".cuda(" else None
+        if named is None or set(re.findall(rf"(?m)^\s*{named[1]}\s*=\s*(.+)", text)) != {"0"}:
+            return True
+    return False

@@ -1,0 +1,364 @@
+"""Programs for machines with an accelerator only, and their twins that show that they may do without one."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from torchdev_lint.config import Config
+from torchdev_lint.engine.findings import findings
+from torchdev_lint.engine.sources import DiskSources
+from torchdev_lint.flow.accelerator_programs import does_without, uses_accelerator
+
+HEAD = "import torch\nfrom torch import nn\n"
+
+SIGNS: dict[str, bool] = {
+    "if torch.cuda.is_available(): model.cuda()": True,
+    "assert torch.cuda.is_available()": False,
+    "if not torch.cuda.is_available():\n    raise RuntimeError": False,
+    "if not torch.cuda.is_available():\n    print('slow')": True,
+    "device = 'cpu'": True,
+    "images.to('cpu').numpy()": False,
+    "torch.load(path, map_location='cpu')": False,
+    "parser.add_argument('--device', default='cuda')": True,
+    "parser.add_argument('--gpu', type=int)": False,
+    "parser.add_argument('--no-cuda')": True,
+    "if args.cuda: model.cuda()": True,
+    "args.cuda()": False,
+    "if opt.gpu >= 0: model.cuda()": True,
+    "if n_gpu > 1: model = nn.DataParallel(model)": False,
+    "# if torch.cuda.is_available():": False,
+    "accelerator = Accelerator()": True,
+}
+
+USES: dict[str, bool] = {
+    "model.cuda()": True,
+    "x = x.cuda(non_blocking=True)": True,
+    "model.cuda(1)": False,
+    "model.to('cuda')": True,
+    "model.to('cuda:0')": False,
+    "torch.device('cuda')": True,
+    "torch.device('cuda') if cuda else torch.device('cpu')": False,
+    "torch.cuda.FloatTensor(3)": True,
+    "assert torch.cuda.is_available()": True,
+    "x = x.cpu()  # was x.cuda()": False,
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), SIGNS.items(), ids=SIGNS)
+def test_signs_of_doing_without_one(text: str, expected: bool) -> None:
+    assert does_without(text) is expected
+
+
+@pytest.mark.parametrize(("text", "expected"), USES.items(), ids=USES)
+def test_uses_whatever_the_machine(text: str, expected: bool) -> None:
+    assert uses_accelerator(text) is expected
+
+
+PLACES: dict[str, tuple[str, str]] = {
+    "after the model": (
+        """
+        def main():
+            net = nn.Linear(2, 2).cuda()
+            return nn.DataParallel(net.to("cuda:0"))
+        print(torch.cuda.is_available())
+        """,
+        """
+        def main():
+            net = nn.Linear(2, 2)
+            if torch.cuda.device_count() > 1:
+                net.cuda()
+            return nn.DataParallel(net.to("cuda:0"))
+        print(torch.cuda.is_available())
+        """,
+    ),
+    "after something of an old type": (
+        """
+        def main(n):
+            z = torch.cuda.FloatTensor(n)
+            return z, torch.eye(n).to("cuda:0")
+        print(torch.cuda.is_available())
+        """,
+        """
+        def main(n):
+            z = torch.FloatTensor(n)
+            return z, torch.eye(n).to("cuda:0")
+        print(torch.cuda.is_available())
+        """,
+    ),
+    "after a name": (
+        """
+        def main(net):
+            where = torch.device("cuda")
+            net.to(where)
+            return torch.eye(3).to("cuda:0")
+        print(torch.cuda.is_available())
+        """,
+        """
+        def main(net):
+            where = torch.device("cuda")
+            where = pick(where)
+            net.to(where)
+            return torch.eye(3).to("cuda:0")
+        print(torch.cuda.is_available())
+        """,
+    ),
+    "called after it": (
+        """
+        def root(a):
+            return a @ torch.eye(3).to("cuda:0")
+        def distance(x):
+            return root(torch.tensor(x).cuda())
+        def main():
+            return distance([1.0])
+        print(torch.cuda.is_available())
+        """,
+        """
+        def root(a):
+            return a @ torch.eye(3).to("cuda:0")
+        def distance(x):
+            return root(torch.tensor(x).cuda())
+        def main():
+            return distance([1.0]), root(4)
+        print(torch.cuda.is_available())
+        """,
+    ),
+    "of an object that is on one": (
+        """
+        class Trainer:
+            def __init__(self):
+                self.net = nn.Linear(2, 2).cuda()
+            def step(self, x):
+                return self.net(x.to("cuda:0"))
+        print(torch.cuda.is_available())
+        """,
+        """
+        class Trainer:
+            def __init__(self):
+                self.net = nn.Linear(2, 2)
+            def step(self, x):
+                return self.net.to("cuda:0")(x)
+        print(torch.cuda.is_available())
+        """,
+    ),
+    "an attempt": (
+        """
+        def main(net):
+            try:
+                net.cuda()
+            finally:
+                torch.eye(3).to("cuda:0")
+        print(torch.cuda.is_available())
+        """,
+        """
+        def main(net):
+            try:
+                net.cuda()
+            except AssertionError:
+                pass
+            torch.eye(3).to("cuda:0")
+        print(torch.cuda.is_available())
+        """,
+    ),
+    "all of it": (
+        """
+        def prepared(net):
+            return net.to("cuda:0")
+        def main(net, x):
+            return prepared(net)(x.cuda())
+        """,
+        """
+        def prepared(net):
+            return net.to("cuda:0")
+        def main(net, x):
+            return prepared(net)(x.cuda() if torch.cuda.is_available() else x)
+        """,
+    ),
+    "the second one is another": (
+        """
+        def main(net, x):
+            net.cuda()
+            return net(x.to("cuda:0"))
+        """,
+        """
+        def main(net, x):
+            net.cuda()
+            return net(x.to("cuda:1"))
+        """,
+    ),
+    "at the top, in order": (
+        """
+        net = nn.Linear(2, 2).cuda()
+        x = torch.ones(2).to("cuda:0")
+        """,
+        """
+        x = torch.ones(2).to("cuda:0")
+        net = nn.Linear(2, 2).cuda()
+        """,
+    ),
+}
+
+
+@pytest.mark.parametrize(("right", "_wrong"), PLACES.values(), ids=PLACES)
+def test_the_first_accelerator_is_there(right: str, _wrong: str) -> None:
+    assert _codes(right) == []
+
+
+@pytest.mark.parametrize(("_right", "wrong"), PLACES.values(), ids=PLACES)
+def test_the_first_accelerator_may_be_missing(_right: str, wrong: str) -> None:
+    assert set(_codes(wrong)) == {"TDV002"}
+
+
+NETS = HEAD + 'def prepared(net):\n    return net.to("cuda:0")\n'
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"train.py": "from nets import prepared\nprepared(net).cuda()\n"}, []),
+        ({"train.py": "from nets import prepared\nprepared(net).train()\n"}, ["TDV002"]),
+        (
+            {
+                "train.py": "from nets import prepared\nprepared(net).cuda()\n",
+                "predict.py": "import nets\nnets.prepared(net).eval()\n",
+            },
+            ["TDV002"],
+        ),
+        (
+            {
+                "tools.py": "from nets import prepared\nmodel = prepared(net)\n",
+                "train.py": "import tools\ntools.model.cuda()\n",
+            },
+            [],
+        ),
+        (
+            {
+                "tools.py": "from nets import prepared\nmodel = prepared(net)\n",
+                "train.py": "import tools\ntools.model.cuda() if use_cuda else tools.model\n",
+            },
+            ["TDV002"],
+        ),
+        ({"train.py": "net.cuda()\n"}, ["TDV002"]),
+    ],
+    ids=[
+        "all that leads here",
+        "nothing",
+        "one of two",
+        "at one remove",
+        "by a flag",
+        "what does not lead here",
+    ],
+)
+def test_what_leads_to_a_file(tmp_path: Path, files: dict[str, str], expected: list[str]) -> None:
+    (tmp_path / ".git").mkdir()
+    for name, text in files.items():
+        (tmp_path / name).write_text(HEAD + text)
+    (tmp_path / "nets.py").write_text(NETS)
+    told = findings(NETS, str(tmp_path / "nets.py"), Config(root=str(tmp_path)), sources=DiskSources())
+    assert [finding.code for finding in told] == expected
+
+
+DEFAULTS: dict[str, tuple[str, str]] = {
+    "everybody gives it": (
+        """
+        def evaluate(net, device="cuda:0"):
+            net.to(device)
+        if __name__ == "__main__":
+            evaluate(nn.Linear(2, 2), where())
+        """,
+        """
+        def evaluate(net, device="cuda:0"):
+            net.to(device)
+        if __name__ == "__main__":
+            evaluate(nn.Linear(2, 2), where())
+            evaluate(nn.Linear(2, 2))
+        """,
+    ),
+    "of a class": (
+        """
+        class Detector:
+            def __init__(self, device=torch.device("cuda:0")):
+                self.net = nn.Linear(2, 2).to(device)
+        if __name__ == "__main__":
+            Detector(device=where())
+        """,
+        """
+        class Detector:
+            def __init__(self, device=torch.device("cuda:0")):
+                self.net = nn.Linear(2, 2).to(device)
+        if __name__ == "__main__":
+            run([Detector])
+        """,
+    ),
+    "of what is run, not imported": (
+        """
+        def evaluate(net, device="cuda:0"):
+            net.to(device)
+        def main():
+            evaluate(nn.Linear(2, 2), where())
+        if __name__ == "__main__":
+            main()
+        """,
+        """
+        def evaluate(net, device="cuda:0"):
+            net.to(device)
+        def main():
+            evaluate(nn.Linear(2, 2), where())
+        """,
+    ),
+}
+
+
+@pytest.mark.parametrize(("right", "_wrong"), DEFAULTS.values(), ids=DEFAULTS)
+def test_a_default_that_nobody_takes(tmp_path: Path, right: str, _wrong: str) -> None:
+    assert _codes_of_library(tmp_path, right) == []
+
+
+@pytest.mark.parametrize(("_right", "wrong"), DEFAULTS.values(), ids=DEFAULTS)
+def test_a_default_that_somebody_may_take(tmp_path: Path, _right: str, wrong: str) -> None:
+    assert _codes_of_library(tmp_path, wrong) == ["TDV002"]
+
+
+def test_a_default_that_no_file_of_a_program_takes(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    text = HEAD + 'def evaluate(net, device="cuda:0"):\n    net.to(device)\n'
+    (tmp_path / "metrics.py").write_text(text)
+
+    def told(call: str) -> list[str]:
+        (tmp_path / "run.py").write_text(f"from metrics import evaluate\n{call}\n")
+        found = findings(
+            text, str(tmp_path / "metrics.py"), Config(root=str(tmp_path)), sources=DiskSources()
+        )
+        return [finding.code for finding in found]
+
+    assert told("evaluate(net, 'cpu')") == []
+    assert told("evaluate(net)") == ["TDV002"]
+    assert told("tables = {'evaluate': evaluate}") == ["TDV002"]
+    assert told("tables = {'evaluate': 1}") == []
+
+
+def test_a_choice_that_is_of_no_use() -> None:
+    """A flag, in a function that is only called with something that is on an accelerator."""
+    function = """
+        def distance(model, x, cuda=True):
+            if cuda:
+                model.cuda()
+            return model(x), torch.tensor(3.0).cuda()
+        """
+    assert _codes(function + "def main(net):\n            distance(net.cuda(), [1.0])\n") == []
+    assert _codes(function + "def main(net):\n            distance(net, [1.0])\n") == ["TDV018"]
+
+
+def _codes(body: str) -> list[str]:
+    told = findings(HEAD + textwrap.dedent(body), "code.py", Config())
+    return [finding.code for finding in told if finding.code != "TDV101"]
+
+
+def _codes_of_library(root: Path, body: str) -> list[str]:
+    (root / "setup.py").write_text("from setuptools import setup\nsetup()\n")
+    text = HEAD + textwrap.dedent(body)
+    (root / "code.py").write_text(text)
+    told = findings(text, str(root / "code.py"), Config(root=str(root)), sources=DiskSources())
+    return [finding.code for finding in told]
