@@ -69,6 +69,8 @@ _NEEDS_ONE = frozenset(
 )
 """What raises where there is no GPU (torch/cuda/__init__.py, `_lazy_init`)."""
 
+_MAY_USE = re.compile(rf"{_USES.pattern}|torch\.cuda\.(?:current_device|get_device_\w+)\(|\.type\(")
+
 _TYPE = re.compile(r"torch\.cuda\.\w*Tensor")
 
 
@@ -93,9 +95,10 @@ def is_for_accelerators(analysis: Analysis) -> bool:
 
     It uses one itself, or all that is run and leads to it does, and nothing that leads to it has a sign of doing without one.
     """
-    known = analysis.notes.get("for accelerators")
+    key = ("for accelerators", analysis.written)
+    known = analysis.notes.get(key)
     if known is None:
-        known = analysis.notes["for accelerators"] = analysis.learn(_is_for_accelerators, analysis)
+        known = analysis.notes[key] = _is_for_accelerators(analysis)
     return bool(known)
 
 
@@ -143,12 +146,17 @@ def _importing(analysis: Analysis, file: str) -> Iterator[tuple[str, str]]:
 # -- of a place
 
 
-def is_function_for_accelerators(analysis: Analysis, node: cst.CSTNode) -> bool:
-    """Whether a place stands in a function of a file that is for accelerators only.
+def parts_for_accelerators_only(analysis: Analysis) -> frozenset[int]:
+    """What stands, by `id`, in functions of a file that is for accelerators only.
 
     What runs at the top of a file is in order: there `comes_after_use` tells whether an accelerator was used before.
     """
-    return is_for_accelerators(analysis) and _around(analysis.module, node)[0] is not None
+    if not is_for_accelerators(analysis):
+        return frozenset()
+    functions = (
+        node for node in walk(analysis.module, below=(cst.FunctionDef,)) if isinstance(node, cst.FunctionDef)
+    )
+    return frozenset(id(part) for function in functions for part in walk(function))
 
 
 def comes_after_use(frame: Frame, node: cst.CSTNode, *, own: bool = True) -> bool:
@@ -159,17 +167,24 @@ def comes_after_use(frame: Frame, node: cst.CSTNode, *, own: bool = True) -> boo
     """
     if frame.source.foreign:
         return False
-    key = ("after use", id(node), own)
+    key = ("after use", id(node), own, frame.analysis.written)
     known = frame.analysis.notes.get(key)
     if known is None:
-        known = frame.analysis.notes[key] = frame.analysis.learn(_comes_after_use, frame, node, own)
+        known = frame.analysis.notes[key] = _comes_after_use(frame, node, own)
     return bool(known)
 
 
 def _comes_after_use(frame: Frame, node: cst.CSTNode, own: bool) -> bool:
-    module = frame.analysis.module
-    function, owner = _around(module, node)
-    return _is_after(frame, module if function is None else function, owner, node, own, 0)
+    scope: cst.FunctionDef | cst.Module = frame.analysis.module
+    owner: cst.ClassDef | None = None
+    current: Frame | None = frame
+    while current is not None:
+        function = current.function
+        if function is not None and isinstance(function.node, cst.FunctionDef):
+            scope, owner = function.node, None if function.owner is None else function.owner.node
+        current = current.parent
+    own = own and frame.analysis.says(_MAY_USE)
+    return _is_after(frame, scope, owner, node, own, 0)
 
 
 def _is_after(
@@ -205,23 +220,6 @@ def _is_after(
 def _used_before_at_top(module: cst.Module, call: cst.Call) -> bool:
     """The same of a call at the top of a file; of another file's nothing is known."""
     return id(call) in parents(module) and _used_before(module, call)
-
-
-def _around(module: cst.Module, node: cst.CSTNode) -> tuple[cst.FunctionDef | None, cst.ClassDef | None]:
-    """The outermost function that a place stands in, and its class."""
-    above = parents(module)
-    around: set[int] = set()
-    current = above.get(id(node))
-    while current is not None:
-        around.add(current)
-        current = above.get(current)
-    for line in walk(module, below=(cst.FunctionDef, cst.ClassDef)):
-        if id(line) in around:
-            if isinstance(line, cst.FunctionDef):
-                return line, None
-            if isinstance(line, cst.ClassDef):
-                return next((one for one in _methods(line) if id(one) in around), None), line
-    return None, None
 
 
 def _methods(owner: cst.ClassDef) -> Iterator[cst.FunctionDef]:

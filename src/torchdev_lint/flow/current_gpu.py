@@ -31,9 +31,10 @@ _GIVEN_NAME = re.compile(r"\s*([a-z]\w*)\s*\)")
 
 def stays_on_current_gpu(analysis: Analysis) -> bool:
     """Whether the programs that the checked file is part of are in sight, and have nothing on another GPU than the current one."""
-    known = analysis.notes.get("stays on current gpu")
+    key = ("stays on current gpu", analysis.says(_NAMES_A_GPU), analysis.says(_MAKES_CURRENT))
+    known = analysis.notes.get(key)
     if known is None:
-        known = analysis.notes["stays on current gpu"] = _stays(analysis)
+        known = analysis.notes[key] = _stays(analysis)
     return bool(known)
 
 

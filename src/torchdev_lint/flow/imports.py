@@ -20,6 +20,9 @@ class Imports(Protocol):
     def in_package(self) -> bool:
         """Whether the checked file belongs to a package, as far as is known: to more than the program beside it."""
 
+    def stands_in_package(self) -> bool:
+        """Whether an `__init__.py` stands beside the file: what it defines can be imported from there."""
+
     def in_program(self) -> bool:
         """Whether the file is part of programs of which all is in sight: nobody else installs them."""
 
@@ -79,6 +82,10 @@ class NoImports:
     """A file on its own: every imported name is known by its path only."""
 
     def in_package(self) -> bool:
+        """Nothing is known of what is beside it."""
+        return True
+
+    def stands_in_package(self) -> bool:
         """Nothing is known of what is beside it."""
         return True
 

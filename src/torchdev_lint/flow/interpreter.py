@@ -24,7 +24,7 @@ from torchdev_lint.flow import (  # registers the handlers, too
     stored_devices,
 )
 from torchdev_lint.flow.accelerator_needs import parts_for_accelerators
-from torchdev_lint.flow.accelerator_programs import is_function_for_accelerators
+from torchdev_lint.flow.accelerator_programs import parts_for_accelerators_only
 from torchdev_lint.flow.analysis import Analysis, Options, Recording
 from torchdev_lint.flow.classes import ClassModel, held_at_first, symbolic_self, without_caller
 from torchdev_lint.flow.command_lines import minded_defaults
@@ -272,6 +272,8 @@ def settle_literals(analysis: Analysis) -> list[DeviceLiteral]:
     bare = frozenset(map(id, standing_alone(analysis.module))) if analysis.literals else frozenset()
     meant = parts_for_accelerators(analysis.module) if analysis.literals else frozenset()
     minded = minded_defaults(analysis.module) if analysis.literals else frozenset()
+    first = any(use.index == 0 and not use.guarded for uses in analysis.literals.values() for use in uses)
+    only_there = parts_for_accelerators_only(analysis) if first else frozenset()
     tests = not TESTING.isdisjoint(analysis.imported) or has_tests(analysis.module)
     placing = _placing(analysis.module) if analysis.literals and tests else None
     for uses in analysis.literals.values():
@@ -289,7 +291,7 @@ def settle_literals(analysis: Analysis) -> list[DeviceLiteral]:
             or (uses[0].index == 0 and id(uses[0].node) in meant)
             or all(use.guarded for use in decisive)
             or (bool(called) and all(u.guarded for u in uses if not u.inlined))
-            or (uses[0].index == 0 and is_function_for_accelerators(analysis, uses[0].node))
+            or (uses[0].index == 0 and id(uses[0].node) in only_there)
         )
         shown = next((use for use in uses if not use.inlined), uses[0])
         settled.append(replace(shown, guarded=guarded, parenthesize=id(shown.node) not in bare))

@@ -424,8 +424,7 @@ def _publish(
     if _is_test(frame) or not TESTING.isdisjoint(frame.analysis.imported):
         return
     if form not in ("rank", "positional") and (
-        not _MAKE_CURRENT.isdisjoint(frame.analysis.imported)
-        or frame.analysis.learn(stays_on_current_gpu, frame.analysis)
+        not _MAKE_CURRENT.isdisjoint(frame.analysis.imported) or stays_on_current_gpu(frame.analysis)
     ):
         return
     frame.analysis.publish(("lost-index", id(node)), LostIndex(node, form, text, other, edits))

@@ -19,8 +19,9 @@ _NUMBERED = re.compile(r"(?:cuda|xpu|npu|mlu|musa|hpu)\W+\d")
 def is_overridden(frame: Frame, node: cst.FunctionDef | cst.Lambda, parameter: cst.Param) -> bool:
     """Whether a default that numbers an accelerator is there for nobody.
 
-    Only where all that may call the function is in sight: in a program, or in a file that is run. A function that is handed on, or a
-    class that others inherit from, may be called by anybody; one that is found by its name in a string is called as that place does.
+    Only where all that may call the function is in sight: in a program, or in a file that is run and in no package. A function that is
+    handed on, or a class that others inherit from, may be called by anybody; one that is found by its name in a string is called as that
+    place does.
     """
     if (
         parameter.default is None
@@ -29,12 +30,13 @@ def is_overridden(frame: Frame, node: cst.FunctionDef | cst.Lambda, parameter: c
         or not _NUMBERED.search(frame.analysis.text(parameter.default))
     ):
         return False
-    return frame.analysis.learn(_is_overridden, frame, node, parameter.name.value)
+    return _is_overridden(frame, node, parameter.name.value)
 
 
 def _is_overridden(frame: Frame, node: cst.FunctionDef, parameter: str) -> bool:
     analysis = frame.analysis
-    if not (analysis.imports.in_program() or analysis.says(_SCRIPT)):
+    script = not analysis.imports.stands_in_package() and analysis.says(_SCRIPT)
+    if not (script or analysis.imports.in_program()):
         return False
     owner = _class_of(analysis.module, node)
     name = owner if node.name.value == "__init__" else node.name.value

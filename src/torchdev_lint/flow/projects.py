@@ -128,9 +128,13 @@ class Project:
     def in_package(self) -> bool:
         """Whether the file does not stand, outside of any package, beside the script that uses it."""
         beside = os.path.dirname(self.path)
-        if self.sources.exists(os.path.join(beside, "__init__.py")):
-            return True
-        return not any(self.sources.exists(os.path.join(beside, name)) for name in _SCRIPTS)
+        return self.stands_in_package() or not any(
+            self.sources.exists(os.path.join(beside, name)) for name in _SCRIPTS
+        )
+
+    def stands_in_package(self) -> bool:
+        """Whether an `__init__.py` stands beside the file: what it defines can be imported from there."""
+        return self.sources.exists(os.path.join(os.path.dirname(self.path), "__init__.py"))
 
     def runs_on_host(self) -> bool:
         """Whether there are scripts beside the file, and none of them speaks of devices."""

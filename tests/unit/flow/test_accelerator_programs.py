@@ -351,6 +351,13 @@ def test_a_choice_that_is_of_no_use() -> None:
     assert _codes(function + "def main(net):\n            distance(net, [1.0])\n") == ["TDV018"]
 
 
+def test_a_module_of_a_library_that_is_run_may_be_imported_too(tmp_path: Path) -> None:
+    right = DEFAULTS["everybody gives it"][0]
+    assert _codes_of_library(tmp_path, right) == []
+    (tmp_path / "__init__.py").touch()
+    assert _codes_of_library(tmp_path, right) == ["TDV002"]
+
+
 def _codes(body: str) -> list[str]:
     told = findings(HEAD + textwrap.dedent(body), "code.py", Config())
     return [finding.code for finding in told if finding.code != "TDV101"]
