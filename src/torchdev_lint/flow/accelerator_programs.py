@@ -20,9 +20,9 @@ from collections.abc import Iterator
 import libcst as cst
 
 from torchdev_lint.flow.analysis import Analysis
-from torchdev_lint.flow.callers_elsewhere import calls_of
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.operands import dotted
+from torchdev_lint.flow.project_calls import calls_of
 from torchdev_lint.flow.reach import imported_by
 from torchdev_lint.flow.trees import parents, walk
 

@@ -6,8 +6,8 @@ import re
 
 import libcst as cst
 
-from torchdev_lint.flow.callers_elsewhere import argument_given, calls_of
 from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.project_calls import argument_given, calls_of
 from torchdev_lint.flow.untaken import is_only_called
 
 _SCRIPT = re.compile(r"(?m)^if\s+__name__\s*==")
