@@ -48,8 +48,8 @@ _USES = re.compile(
 _DOES_WITHOUT = re.compile(
     r"is_available\(|_available\b|\.is_cuda\b|ccelerator\(|(?i:lightning|\bpl)\.Trainer\(|"
     r"(?<!\.to\()(?<!map_location=)(?<!map_location = )['\"]cpu['\"]|"
-    r"\b(?:no|use|with|has)_?(?:cuda|gpu)\b|--(?:no-?|use-?)?(?:cuda|cpu)['\"]|['\"]--(?:no-?|use-?)gpu['\"]|['\"]--device|"
-    r"(?:args?|opts?|cfg|config|hparams|params|self)\.(?:cuda|cpu)\b(?!\()|\bif\s+(?:\w+\.)?(?:cuda|gpu)\b|"
+    r"\b(?:no|use|with|has)_?(?:cuda|gpu|cpu)\b|--(?:no-?|use-?)?(?:cuda|cpu)['\"]|['\"]--(?:no-?|use-?)gpu['\"]|['\"]--device|"
+    r"(?:args?|opts?|cfg|config|hparams|params|self)\.(?:cuda|cpu)\b(?!\()|\bif\s+(?:not\s+)?(?:\w+\.)*(?:cuda|gpu)(?:_\w+)?\b(?!\()|"
     r"gpu\w*\)?\s*(?:>=?\s*(?:0|-1)\b|is not None|!=\s*-1|<\s*0)"
 )
 """Signs that a program may run on the CPU: it asks, has a flag or an option, names the CPU, or leaves it to a library that asks.

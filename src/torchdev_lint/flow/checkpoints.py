@@ -18,6 +18,7 @@ from torchdev_lint.flow import (
     forwarding,
     literals,
     loading_callers,
+    loading_evidence,
     loading_scopes,
     operands,
     others_weights,
@@ -76,6 +77,8 @@ def note(frame: Frame, path: str, site: CallSite) -> None:
         or loading_callers.goes_on_with_accelerator(frame, site.node)
         or loading_scopes.goes_to_accelerator(frame, loading_scopes.scope_of(frame), site.node)
         or (use.published and path not in api.ALWAYS_WEIGHTS)
+        or earlier_cells.has_run_training(frame, site.node)
+        or loading_evidence.is_missing(frame, site.node)
     ):
         return
     event = CheckpointLoad(

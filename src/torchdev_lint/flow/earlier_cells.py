@@ -54,6 +54,24 @@ def has_saved(frame: Frame, call: cst.BaseExpression, path: cst.BaseExpression, 
     return False
 
 
+def has_run_training(frame: Frame, call: cst.BaseExpression) -> bool:
+    """Whether a cell before one that loads, outside of functions, runs a program that trains: what is loaded is what that has left.
+
+    `get_ipython()` stands for `!python train.py` (source/magics.py).
+    """
+    if not frame.analysis.options.in_cells or frame.function is not None:
+        return False
+    for node in walk(frame.analysis.module, below=(cst.FunctionDef, cst.ClassDef)):
+        match node:
+            case cst.Expr(value=cst.Call(func=cst.Name(value="get_ipython"))):
+                return True
+            case _ if node is call:
+                return False
+            case _:
+                pass
+    return False
+
+
 def _calls(node: cst.CSTNode, local: _Strings) -> Iterator[tuple[cst.Call, _Strings]]:
     """The calls in a statement, in the order of the text, with the names of the functions that they stand in."""
     body: cst.CSTNode = node
@@ -128,4 +146,4 @@ def _spelled(frame: Frame, node: cst.BaseExpression, strings: _Strings, local: _
                 isinstance(part, cst.Name) and part.value in local and id(part) not in holders
                 for part in walk(node)
             )
-            return _OWN if own else frame.analysis.text(node).replace("'", '"')
+            return _OWN if own else "".join(frame.analysis.text(node).replace("'", '"').split())

@@ -38,6 +38,9 @@ class Imports(Protocol):
     def in_notebooks(self, word: str) -> bool:
         """Whether a notebook of the project, other than the checked one, has a word."""
 
+    def documents(self, words: Sequence[str]) -> bool:
+        """Whether a README of the project, beside the checked file or above it, has one of these words."""
+
     def mentioning(self, word: str) -> list[tuple[str, str]] | None:
         """The other files of the project, by absolute path, with their texts, that have a word; None where they are not known."""
 
@@ -118,6 +121,10 @@ class NoImports:
         return []
 
     def in_notebooks(self, word: str) -> bool:
+        """None are known."""
+        return False
+
+    def documents(self, words: Sequence[str]) -> bool:
         """None are known."""
         return False
 

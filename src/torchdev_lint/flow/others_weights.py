@@ -100,6 +100,10 @@ def _is_of_library(frame: Frame, node: cst.BaseExpression) -> bool:
         case cst.Subscript(value=cst.Name(value=table)):
             held = frame.lookup(table)
             return isinstance(held, Api) and held.path.startswith("torchvision.")
+        case cst.Subscript(value=cst.Attribute() as table):
+            library = (operands.dotted(table) or "").partition(".")[0]
+            held = frame.lookup(library)
+            return isinstance(held, Api) and held.path.startswith("torchvision")
         case _:
             return False
 

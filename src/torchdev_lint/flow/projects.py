@@ -73,6 +73,9 @@ _PRESENTS = re.compile(
 """How a file that installs a project presents it to those who do not know it."""
 
 
+_DOCUMENTS = ("README.md", "Readme.md", "readme.md", "README.rst", "README.txt", "README")
+
+
 class Sources(Protocol):
     """Where the texts of a project come from."""
 
@@ -225,13 +228,25 @@ class Project:
             return False
         return any(path != self.path for path in self.sources.mentioning(above[-1], word, notebooks=True))
 
+    def documents(self, words: Sequence[str]) -> bool:
+        """Whether a README of the project, beside the checked file or above it, has one of these words."""
+        above = up_to_root(os.path.dirname(self.path), self.sources.exists) or []
+        named = re.compile("|".join(rf"\b{re.escape(word)}\b" for word in words))
+        return any(
+            named.search(self.sources.text(path) or "")
+            for directory in above
+            for name in _DOCUMENTS
+            if self.sources.exists(path := os.path.join(directory, name))
+        )
+
     def mentioning(self, word: str) -> list[tuple[str, str]] | None:
         """The other files of the project, with their texts, that have a word; None without a root, or where there are too many to look.
 
         Tests do not count.
         """
         above = up_to_root(os.path.dirname(self.path), self.sources.exists)
-        if above is None or self.path not in self.sources.mentioning(above[-1], "torch"):
+        notebook = self.path.endswith(".ipynb")
+        if above is None or self.path not in self.sources.mentioning(above[-1], "torch", notebooks=notebook):
             return None
         found = [
             path

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.torch_api.devices import names_only_the_cpu, speaks_of_devices
@@ -39,7 +39,7 @@ _LOOKS_UP = re.compile(
 _REGISTERED = re.compile(r"(?im)^@.*regist")
 """A definition that is found by what it was registered as."""
 
-_RUNS_MODELS = re.compile(
+RUNS_MODELS = re.compile(
     r"(?i)lightning|\btrainer\b|\bTrainer\(|\bLearner\b|\brunner\b|accelerat|skorch|fastai|catalyst|poutyne|deepspeed|horovod|composer|keras"
 )
 """Libraries, and what programs call things, that put a model on an accelerator of their own accord."""
@@ -149,6 +149,57 @@ def naming(
                 yield file, block, body, text
 
 
+MAX_READ = 60
+"""Files that are looked through for what a program imports; beyond that it is not known."""
+
+
+def users(analysis: Analysis, name: str) -> dict[str, str] | None:
+    """The files, by path, with their texts, whose definitions get to one at the top of the checked file, and that file itself.
+
+    None where there are too many of them. An empty name: what just runs, which needs nobody.
+    """
+    own = blocks(analysis.written)
+    files = {analysis.source.path: analysis.written}
+    done: set[tuple[str, str]] = set()
+    pending = [(analysis.source.path, name)] if name else []
+    while pending:
+        current = pending.pop()
+        if current in done:
+            continue
+        done.add(current)
+        if len(done) > MAX_NAMES:
+            return None
+        for file, block, _, whole in naming(analysis, own, *current):
+            files[file] = whole
+            if block:
+                pending.append((file, block))
+    return files
+
+
+def with_imported(
+    analysis: Analysis, files: Mapping[str, str], *, at_top: bool = False
+) -> dict[str, str] | None:
+    """Files, by path, with their texts, and all of the project that they import, directly or not; None where these are too many.
+
+    `at_top`: as soon as they are imported themselves, not in functions nor in a `try`.
+    """
+    found: dict[str, str] = {}
+    pending = list(files.items())
+    while pending:
+        path, text = pending.pop()
+        if path in found:
+            continue
+        found[path] = text
+        if len(found) > MAX_READ:
+            return None
+        for match in _IMPORTED.finditer(text):
+            if at_top and match.group()[0] in " \t":
+                continue
+            names = re.findall(r"\w+", match[2] or "")
+            pending += analysis.imports.imported_texts(path, match[1] or match[3], names)
+    return found
+
+
 def imported_by(analysis: Analysis, file: str, text: str) -> Iterator[tuple[str, str]]:
     """The files of the project, by path, with their texts, that a file with this text imports from."""
     for match in _IMPORTED.finditer(text):
@@ -165,4 +216,4 @@ def _helpers(analysis: Analysis, file: str, text: str) -> Iterator[str]:
 
 
 def _moves(text: str) -> bool:
-    return (speaks_of_devices(text) and not names_only_the_cpu(text)) or _RUNS_MODELS.search(text) is not None
+    return (speaks_of_devices(text) and not names_only_the_cpu(text)) or RUNS_MODELS.search(text) is not None

@@ -38,6 +38,10 @@ _AUTOMAGIC = re.compile(
 _ASSIGNED = re.compile(
     r"""(?x) [ \t]* (?: [^=\#'"\r\n] | \[ (?: '[^'\r\n]*' | "[^"\r\n]*" ) \] )* =[ \t]* (?P<magic>[%!]) """
 )
+_TRAINS = re.compile(
+    r"(?i)[ \t]*(?:%run|!{1,2}[ \t]*(?:\w+=\S+[ \t]+)*(?:python3?|torchrun|accelerate|bash|sh))[ \t][^\r\n]*train"
+)
+"""A program of its own that trains, and leaves files: `!python train.py`."""
 _LINE = re.compile(r"%{1,2}(?P<name>[\w.]+)(?P<rest>[^\r\n]*)")
 _COMPOUND = re.compile(r"(?:if|for|while|with|try|def|class|async|match)\b|@")
 _IDENTIFIER = re.compile(r"(?<![\w.])[^\W\d]\w*")
@@ -134,6 +138,8 @@ def _row(row: str, imported: Collection[str]) -> str | None:
     indent = row[: len(row) - len(row.lstrip())]
     if _ESCAPED.match(row):
         match = _LINE.match(row, len(indent))
+        if _TRAINS.match(row):
+            return indent + UNKNOWN
         if match is None or row.rstrip().endswith("?"):
             return indent + NOTHING
         return indent + _line_magic(match, imported)

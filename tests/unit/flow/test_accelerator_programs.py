@@ -26,6 +26,8 @@ SIGNS: dict[str, bool] = {
     "parser.add_argument('--gpu', type=int)": False,
     "parser.add_argument('--no-cuda')": True,
     "if args.cuda: model.cuda()": True,
+    "if not self.gpu_mode: model.cpu()": True,
+    "parser.add_argument('--use_cpu', action='store_true')": True,
     "args.cuda()": False,
     "if opt.gpu >= 0: model.cuda()": True,
     "if n_gpu > 1: model = nn.DataParallel(model)": False,

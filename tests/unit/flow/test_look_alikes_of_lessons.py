@@ -101,6 +101,20 @@ NOTEBOOKS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             'net.load_state_dict(torch.load("net.pt"))',
         ),
     ),
+    "a path over several rows": (
+        (
+            'torch.save(net.state_dict(), os.path.join(FOLDER, "net.pt"))',
+            "net.load_state_dict(torch.load(\n    os.path.join(\n        FOLDER, 'net.pt')))",
+        ),
+        (
+            'torch.save(net.state_dict(), os.path.join(FOLDER, "net.pt"))',
+            "net.load_state_dict(torch.load(\n    os.path.join(\n        OTHER, 'net.pt')))",
+        ),
+    ),
+    "a program that trains, one that does not": (
+        ("get_ipython()", 'net.load_state_dict(torch.load(folder + "/net.pt"))'),
+        ("pass", 'net.load_state_dict(torch.load(folder + "/net.pt"))'),
+    ),
     "a training that keeps its path": (
         ('model.fit(data, ckpt_path="best")', "net.load_state_dict(torch.load(model.ckpt_path))"),
         ('other.fit(data, ckpt_path="best")', "net.load_state_dict(torch.load(model.ckpt_path))"),
@@ -310,6 +324,7 @@ def train(args, model):
     model.to(args.device)
     torch.save(model.state_dict(), args.out)
     {saving}
+train(options(), network())
 """
 KEEP = 'torch.save(optimizer.state_dict(), os.path.join(args.out, "optimizer.pt"))'
 

@@ -538,6 +538,7 @@ def _in_project(tmp_path: Path, files: dict[str, str], checked: str) -> list[str
     return [finding.code for finding in told]
 
 
+USE = "import torch\nfrom net import restore\nrestore('runs')\n"
 SAVING = "import torch\ndef keep(net, path):\n    torch.save(net.state_dict(), path)\n"
 ADDRESS = 'WEIGHTS = "https://example.org/resolve/main/weights.pt?download=true"\n'
 
@@ -555,7 +556,7 @@ ADDRESS = 'WEIGHTS = "https://example.org/resolve/main/weights.pt?download=true"
 )
 def test_whose_weights_they_are(tmp_path: Path, files: dict[str, str], found: list[str]) -> None:
     """What nobody in the project saves was made by others, and so is what files beside it say where to get, unless it is saved there."""
-    files = {"models/net.py": HEAD + DEVICE + LOADING, **files}
+    files = {"models/net.py": HEAD + DEVICE + LOADING, "use.py": USE, **files}
     assert _in_project(tmp_path, files, "models/net.py") == found
 
 
@@ -565,7 +566,7 @@ def test_whose_weights_they_are(tmp_path: Path, files: dict[str, str], found: li
 )
 def test_what_is_saved_beside(tmp_path: Path, saved: str, found: list[str]) -> None:
     saving = f"import torch\ndef keep(net, path):\n    torch.save({saved}, path)\n"
-    files = {"net.py": HEAD + DEVICE + LOADING, "learner.py": saving}
+    files = {"net.py": HEAD + DEVICE + LOADING, "learner.py": saving, "use.py": USE}
     assert _in_project(tmp_path, files, "net.py") == found
 
 
