@@ -35,6 +35,7 @@ _COMPILES = re.compile(r"(?ms)^\w+ = (?:\w+\.)*load\((?:(?!^\)).)*?\.cu['\"]")
 """A file that compiles kernels for GPUs as soon as it is imported (torch/utils/cpp_extension.py, `load`)."""
 _ASKS_AT_ONCE = re.compile(r"(?m)^(?:\w+ = )?torch\.cuda\.(?:current_device|get_device_\w+)\(")
 """A file that asks for the current GPU as soon as it is imported, which raises where there is none (torch/cuda/__init__.py)."""
+_MAIN = re.compile(r"(?m)^if __name__\b")
 _SIGNATURE = re.compile(r"\bdef \w+\((?:[^()]|\([^()]*\))*\)")
 _IMPORTS = re.compile(r"(?m)^(?:from|import)[ \t]+([\w.]+)")
 
@@ -44,11 +45,11 @@ def is_missing(frame: Frame, call: cst.Call) -> bool:
     analysis = frame.analysis
     if not analysis.imports.is_known():
         return False
-    if _fills_itself(frame) or _insists(analysis):
+    top, method = _definition_around(analysis, call)
+    if _fills_itself(frame) or _insists(analysis, as_program=top is None):
         return True
     if analysis.imports.mentioning("torch") is None:
         return False  # there are too many files to look
-    top, method = _definition_around(analysis, call)
     name = "" if top is None else top.name.value
     keys = _keys_read(frame, call)
     return (
@@ -112,9 +113,13 @@ def _saves_as_it_works(analysis: Analysis, owner: cst.ClassDef) -> bool:
     )
 
 
-def _insists(analysis: Analysis) -> bool:
-    """Whether the file puts things on an accelerator and never asks for one."""
-    return _insists_on_one(analysis.written)
+def _insists(analysis: Analysis, *, as_program: bool) -> bool:
+    """Whether the file puts things on an accelerator and never asks for one.
+
+    What it does as a program is not done for those who import it.
+    """
+    text = analysis.written
+    return not does_without(text) and _insists_on_one(text if as_program else _MAIN.split(text)[0])
 
 
 def _insists_on_one(text: str) -> bool:
@@ -139,6 +144,8 @@ def _needs_accelerator(analysis: Analysis, name: str) -> bool:
         for path, text in others.items()
     ):
         return True
+    if name:
+        users[analysis.source.path] = _MAIN.split(own)[0]
     around = reach.with_imported(analysis, users)
     return (
         around is not None
@@ -201,8 +208,9 @@ def _keys_read(frame: Frame, call: cst.Call) -> tuple[str, ...]:
 
 def _are_never_saved(analysis: Analysis, keys: Sequence[str]) -> bool:
     """Whether nothing that saves anything in the project writes one of these keys."""
-    if _has_library_save(analysis):
-        return False
+    saved = any(SAVING.search(text) for text in _texts(analysis, "torch.save("))
+    if not saved or _has_library_save(analysis):
+        return False  # something else saves
     return not any(
         _writes_key(text, key)
         for key in keys
