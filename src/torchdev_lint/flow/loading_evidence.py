@@ -144,9 +144,9 @@ def _needs_accelerator(analysis: Analysis, name: str) -> bool:
         for path, text in others.items()
     ):
         return True
-    if name:
-        users[analysis.source.path] = _MAIN.split(own)[0]
     around = reach.with_imported(analysis, users)
+    if around is not None and name:
+        around[analysis.source.path] = _MAIN.split(own)[0]
     return (
         around is not None
         and any(map(uses_accelerator, around.values()))
