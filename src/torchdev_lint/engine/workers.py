@@ -93,11 +93,16 @@ def is_own_process() -> bool:
 def let_go() -> None:
     """Between two files, in a process of our own: what the check of one leaves is garbage, and what is kept is never looked through again.
 
-    What is kept are trees. They hold no cycles, so that they go when nothing has them any more.
+    What is kept are trees. They hold no cycles, so that they go when nothing has them any more. Conditions do, and the nodes that
+    they come from: kept over this, they would stay for ever.
     """
     import gc
 
     if is_own_process():
+        for name in ("conditions", "descriptions"):
+            module = sys.modules.get(f"torchdev_lint.flow.{name}")  # a file without torch loads none
+            if module is not None:
+                module.forget()
         gc.collect()
         gc.freeze()
         give_back()

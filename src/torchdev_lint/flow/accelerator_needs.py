@@ -10,7 +10,7 @@ import libcst as cst
 from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.operands import dotted
-from torchdev_lint.flow.trees import all_parameters, walk
+from torchdev_lint.flow.trees import all_parameters, remembered, walk
 from torchdev_lint.flow.values import Api, Function
 from torchdev_lint.torch_api.libraries import ACCELERATOR_ONLY
 
@@ -58,13 +58,18 @@ def parts_for_accelerators(module: cst.Module) -> frozenset[int]:
         )
         if named:
             found |= {id(part) for parameter in all_parameters(function.params) for part in walk(parameter)}
-        if (
-            _opens_stream(function)
-            or works_with_others(function)
-            or any(map(_numbers_devices, walk(function.body)))
-        ):
+        if _is_for_accelerators(function):
             found |= {id(part) for part in walk(function)}
     return frozenset(found)
+
+
+@remembered(cst.FunctionDef)
+def _is_for_accelerators(function: cst.FunctionDef) -> bool:
+    return (
+        _opens_stream(function)
+        or works_with_others(function)
+        or any(map(_numbers_devices, walk(function.body)))
+    )
 
 
 _OF_GPUS = re.compile(r"(?:GPU|Gpu|CUDA|Cuda)$")

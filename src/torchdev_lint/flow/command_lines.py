@@ -113,7 +113,7 @@ def _namespaces(module: cst.Module) -> frozenset[str]:
 def _defaults(module: cst.Module) -> Iterator[tuple[str, cst.BaseExpression]]:
     """What options are called as attributes, and their defaults; `add_argument` may go by another name."""
     for call in walk(module):
-        if not isinstance(call, cst.Call) or not call.args:
+        if type(call) is not cst.Call or not call.args:
             continue
         names = [one.value for one in call.args if one.keyword is None]
         words = [str(name.raw_value) for name in names if isinstance(name, cst.SimpleString)]

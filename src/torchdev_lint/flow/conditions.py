@@ -222,6 +222,11 @@ def known(path: tuple[Formula, ...]) -> Known:
     return _noted(path, frozenset(path)) if found is None else found
 
 
+def forget() -> None:
+    """Know no path any more. A fact and its opposite have each other, so that they only go when the collector looks at them."""
+    _paths.clear()
+
+
 def _noted(path: tuple[Formula, ...], facts: frozenset[Formula], shorter: Known | None = None) -> Known:
     if len(_paths) >= MAX_PATHS:
         _paths.clear()

@@ -35,6 +35,11 @@ MAX_DEPTH = 4
 """Containers inside containers are shown this deep."""
 
 
+MAX_TEXTS = 500
+_texts: dict[int, tuple[Formula, str]] = {}
+"""Of conditions, by `id`: they are shared, and asked for with all that depends on them."""
+
+
 def describe_formula(formula: Formula) -> str:
     """A condition as source-like text: `torch.cuda.is_available() and not debug`."""
     match formula:
@@ -46,13 +51,29 @@ def describe_formula(formula: Formula) -> str:
             inner = describe_formula(operand)
             return f"not ({inner})" if isinstance(operand, (And, Or)) or " " in inner else f"not {inner}"
         case _:
-            operands = formula.operands
-            word = " and " if isinstance(formula, And) else " or "
-            parts = [describe_formula(part) for part in operands]
-            return word.join(
-                f"({text})" if isinstance(part, (And, Or)) else text
-                for part, text in zip(operands, parts, strict=True)
-            )
+            return _described(formula)
+
+
+def forget() -> None:
+    """Know no text of a condition any more."""
+    _texts.clear()
+
+
+def _described(formula: And | Or) -> str:
+    known = _texts.get(id(formula))
+    if known is not None:
+        return known[1]
+    operands = formula.operands
+    word = " and " if isinstance(formula, And) else " or "
+    parts = [describe_formula(part) for part in operands]
+    text = word.join(
+        f"({text})" if isinstance(part, (And, Or)) else text
+        for part, text in zip(operands, parts, strict=True)
+    )
+    if len(_texts) >= MAX_TEXTS:
+        _texts.clear()
+    _texts[id(formula)] = formula, text
+    return text
 
 
 def _atom(atom: Atom) -> str:

@@ -76,7 +76,7 @@ def _alternatives(value: Value) -> Iterator[Value]:
 
 def _brings_to_host(node: cst.FunctionDef) -> bool:
     return any(
-        isinstance(part, cst.Attribute) and part.attr.value in ("cpu", "numpy") for part in walk(node.body)
+        type(part) is cst.Attribute and part.attr.value in ("cpu", "numpy") for part in walk(node.body)
     )
 
 

@@ -79,6 +79,8 @@ def _known(frame: Frame, loop: cst.For) -> tuple[tuple[str, cst.Call], ...]:
 def _let_go(loop: cst.For) -> Iterator[tuple[str, cst.Call]]:
     """The transfers whose result replaces what the loop is at, and is not read any more in that turn."""
     for node in walk(loop.body, below=(cst.FunctionDef, cst.Lambda)):
+        if type(node) is not cst.Assign:
+            continue
         match node:
             case cst.Assign(
                 targets=[cst.AssignTarget(target=cst.Name(value=name))],

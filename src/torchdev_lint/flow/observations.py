@@ -33,6 +33,7 @@ MAX_DEPTH = 3
 
 
 _SHOWN = frozenset({cst.Name, cst.Attribute, cst.Call})
+_COMPREHENSIONS = frozenset({cst.DictComp, cst.GeneratorExp, cst.ListComp, cst.SetComp})
 _MAY_HAVE_DEVICE = frozenset({Tensor, DeviceValue, Generator, Object, Items, Many, Entries, Either})
 
 
@@ -104,7 +105,8 @@ class Observer:
         if kind in _SHOWN:
             if type(value) in _MAY_HAVE_DEVICE and not frame.source.foreign:
                 self._note(self.evaluations, frame, node, value)
-        elif isinstance(node, cst.BaseComp):
+        elif kind in _COMPREHENSIONS:
+            assert isinstance(node, cst.BaseComp)
             self._forget_targets(node)
 
     def assigned(self, frame: Frame, target: cst.CSTNode, value: Value) -> None:

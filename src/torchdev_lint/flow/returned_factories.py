@@ -224,7 +224,7 @@ def _named_sizes(node: cst.FunctionDef, name: str) -> set[str]:
 def _works_on_host(node: cst.FunctionDef) -> bool:
     """Whether the function reads tensors on the CPU itself."""
     return any(
-        isinstance(part, cst.Attribute)
+        type(part) is cst.Attribute
         and part.attr.value in _READS
         and isinstance(part.value, cst.BaseExpression)
         for part in walk(node.body)

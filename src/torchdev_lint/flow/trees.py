@@ -146,9 +146,25 @@ def parents(root: cst.CSTNode) -> dict[int, int]:
     return found
 
 
+_AROUND = frozenset(
+    (
+        cst.Arg,
+        cst.Assign,
+        cst.AnnAssign,
+        cst.Element,
+        cst.DictElement,
+        cst.Return,
+        cst.Index,
+        cst.Param,
+    )
+)
+
+
 def standing_alone(root: cst.CSTNode) -> Iterator[cst.BaseExpression]:
     """The expressions in whose place a conditional expression needs no parentheses."""
     for node in walk(root):
+        if type(node) not in _AROUND:  # asking LibCST's abstract classes takes several times as long
+            continue
         match node:
             case (
                 cst.Arg()

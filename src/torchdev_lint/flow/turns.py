@@ -35,18 +35,19 @@ def counter_of(frame: Frame, loop: cst.For) -> Counter | None:
     return Counter(target.value, first, descending)
 
 
+_BINDING = frozenset({cst.AssignTarget, cst.AugAssign, cst.NamedExpr, cst.For, cst.CompFor})
+
+
 def _is_changed(frame: Frame, loop: cst.For, name: str) -> bool:
     key = ("counter changed", id(loop), name)
     known = frame.analysis.notes.get(key)
     if known is None:
         stored_in = (cst.Subscript, cst.Attribute)
+        targets = [node.target for node in walk(loop.body) if type(node) in _BINDING]  # type: ignore[attr-defined]
         known = any(
-            isinstance(node, (cst.AssignTarget, cst.AugAssign, cst.NamedExpr, cst.For, cst.CompFor))
-            and any(
-                isinstance(part, cst.Name) and part.value == name
-                for part in walk(node.target, below=stored_in)
-            )
-            for node in walk(loop.body)
+            isinstance(part, cst.Name) and part.value == name
+            for target in targets
+            for part in walk(target, below=stored_in)
         )
         frame.analysis.notes[key] = known
     return bool(known)

@@ -121,3 +121,31 @@ def bytes_after(code: str) -> int:
 def test_freed_memory_is_given_back_in_processes_of_our_own() -> None:
     others, own = bytes_after(""), bytes_after("workers.own_process()")
     assert own < others - 50_000_000
+
+
+_CONDITIONS = """\
+import gc
+from torchdev_lint.config import Config
+from torchdev_lint.engine import workers
+from torchdev_lint.engine.check import check_source
+from torchdev_lint.flow.conditions import Atom
+
+def atoms():
+    return sum(type(one) is Atom for one in gc.get_objects())
+
+workers.own_process()
+before = atoms()
+text = "import torch\\ndef f(x, a, b):\\n    y = x.cuda() if a or b and a.c else x\\n    if a:\\n        return y + x\\n    return y\\n"
+for _ in range(3):
+    check_source(text, "x.py", Config())
+    assert atoms() > before
+    workers.let_go()
+# what a file that is checked meanwhile pushes out must not be held by itself where nobody looks for garbage
+gc.unfreeze()
+print(atoms() - before)
+"""
+
+
+def test_no_condition_of_a_file_is_held_when_the_next_one_is_checked() -> None:
+    run = subprocess.run([sys.executable, "-c", _CONDITIONS], capture_output=True, text=True, check=True)
+    assert run.stdout == "0\n"
