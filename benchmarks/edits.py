@@ -1,10 +1,10 @@
 """What an edit costs the language server's analysis, over the CPU time that LibCST needs to parse the same file.
 
-    python benchmarks/edits.py PATH... [--files 40] [--edits 6] [--lines 100] [--seed 1] [--json FILE]
+    python benchmarks/edits.py PATH... [--files 40] [--edits 6] [--lines 100] [--most 1300] [--seed 1] [--json FILE]
 
-Of the Python files below the paths that mention torch and have at least so many lines, some are drawn. Each is checked, then edited
-several times, an edit being a statement that is put into the body of a function or method drawn by chance. Every edited text is checked
-with what is remembered of the last one and without, parse included, in turns; the findings have to be the same.
+Of the Python files below the paths that mention torch and have at least so many lines (and at most), some are drawn. Each is checked,
+then edited several times, an edit being a statement that is put into the body of a function or method drawn by chance. Every edited
+text is checked with what is remembered of the last one and without, parse included, in turns; the findings have to be the same.
 """
 
 from __future__ import annotations
@@ -28,18 +28,20 @@ from torchdev_lint.engine.memory import Memory
 from torchdev_lint.flow.observations import Observer
 
 
-def candidates(paths: list[Path], lines: int) -> list[Path]:
+def candidates(paths: list[Path], lines: int, most: int | None) -> list[Path]:
     """The files that are drawn from."""
     found = []
     for path in paths:
         for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
             try:
                 text = file.read_text(encoding="utf-8")
+                count = text.count("\n")
+                if "torch" not in text or count < lines or (most is not None and count > most):
+                    continue
                 tree = ast.parse(text)
             except (OSError, UnicodeDecodeError, SyntaxError):
                 continue
-            has_functions = any(isinstance(node, ast.FunctionDef) for node in ast.walk(tree))
-            if "torch" in text and text.count("\n") >= lines and has_functions:
+            if any(isinstance(node, ast.FunctionDef) for node in ast.walk(tree)):
                 found.append(file)
     return found
 
@@ -100,11 +102,12 @@ def main() -> int:
     parser.add_argument("--files", type=int, default=40)
     parser.add_argument("--edits", type=int, default=6)
     parser.add_argument("--lines", type=int, default=100)
+    parser.add_argument("--most", type=int)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     chance = random.Random(given.seed)
-    files = candidates(given.paths, given.lines)
+    files = candidates(given.paths, given.lines, given.most)
     taken: list[dict[str, float]] = []
     for path in chance.sample(files, min(given.files, len(files))):
         taken += measure(path, given.edits, chance)
