@@ -157,6 +157,7 @@ class ReturnedFactory:
 
     Or, where `there` is the text of a device, what it returns with others that it made alike and placed there. Or, where `otherwise` says
     where, what is there on another way through the function.
+    `met`: a caller that was read computes with it and with what is where an argument is.
     """
 
     made: Made
@@ -164,6 +165,7 @@ class ReturnedFactory:
     function: str
     there: str = ""
     otherwise: str = ""
+    met: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from torchdev_lint.flow.classes import ClassModel, held_at_first, symbolic_self,
 from torchdev_lint.flow.command_lines import minded_defaults
 from torchdev_lint.flow.conditions import Atom, Key
 from torchdev_lint.flow.environment import Environment
-from torchdev_lint.flow.events import DeviceLiteral, Event, MixedOperation
+from torchdev_lint.flow.events import DeviceLiteral, Event, MixedOperation, ReturnedFactory
 from torchdev_lint.flow.evidence import (
     TESTING,
     fixtures_on_host,
@@ -152,6 +152,8 @@ def _told(analysis: Analysis) -> Iterator[Event]:
 
     And less those that a tensor meets further on which is told where a function makes it to return it.
     """
+    met = set()
+    told = []
     for event in analysis.events.values():
         match event:
             case MixedOperation(certain=False, left=Symbol(key=key)) if key in analysis.read_on_host:
@@ -159,9 +161,12 @@ def _told(analysis: Analysis) -> Iterator[Event]:
             case MixedOperation(certain=False, made=None, right=Cpu(origin=origin)) if (
                 origin is not None and returned_factories.is_told(analysis, origin)
             ):
-                pass
+                met.add(id(origin.root().node))
             case _:
-                yield event
+                told.append(event)
+    for event in told:
+        shown = isinstance(event, ReturnedFactory) and id(event.made.node) in met
+        yield replace(event, met=True) if shown else event
 
 
 def read_alone(analysis: Analysis, function: Function) -> None:

@@ -3,9 +3,9 @@
 ## What it does
 Finds `torch.zeros`, `arange`, `tensor`, `ones`, `rand` and the other factory functions called without `device=` whose result
 then meets, in the same function, a tensor that is on another device, or begins a list that goes on with such tensors and is
-concatenated. Also where a function makes one for a tensor that it is given (of
-its size, or filled with what is computed from it, or in the place of what another way returns) and returns it: its caller gets two
-tensors on two devices. And where it is one of two ways through a function whose results the program keeps and joins.
+concatenated. Also where a function makes one for a tensor that it is given (of its size, or filled with what is computed from it, or
+in the place of what another way returns), returns it, and a caller in sight computes with both (what no
+caller shows is TDV105's). And where it is one of two ways through a function whose results the program keeps and joins.
 
 ## Why it fails
 A factory without `device=` makes a CPU tensor (unless a default device was set). The operation that meets both raises
@@ -55,7 +55,8 @@ class FactoryWithoutDevice(Rule):
     def check(self, event: Event) -> Iterator[Finding]:
         """Differences whose operand at fault was made by a factory of the same function are findings."""
         if isinstance(event, ReturnedFactory):
-            yield _returned(event)
+            if event.met or not event.beside:
+                yield returned(event)
             return
         assert isinstance(event, MixedOperation)
         if event.made is None:
@@ -68,7 +69,8 @@ class FactoryWithoutDevice(Rule):
         yield Finding(event.made.node, message, shown, _fix(event, event.made))
 
 
-def _returned(event: ReturnedFactory) -> Finding:
+def returned(event: ReturnedFactory) -> Finding:
+    """What a function makes on the CPU and returns: beside what it moves (TDV005), or for an argument (TDV105)."""
     how = " without `device=`" if event.made.keyword else ""
     message = f"made on the CPU{how} for `{event.beside}`, which may be on an accelerator, and returned by `{event.function}`"
     if event.there:

@@ -8,7 +8,9 @@ import pytest
 
 from torchdev_lint.config import Config
 from torchdev_lint.engine.findings import findings
+from torchdev_lint.rules.codes import OFF_BY_DEFAULT
 
+TOLD = Config(off_by_default=OFF_BY_DEFAULT - {"TDV105"})
 HEAD = "import torch\nfrom torch import nn\nfrom lib import Base, Decoder, build\n"
 
 PAIRS: dict[str, tuple[str, str, str]] = {
@@ -168,7 +170,7 @@ PAIRS: dict[str, tuple[str, str, str]] = {
                 p[best] = 1.0
                 return p
         """,
-        "TDV005",
+        "TDV105",
     ),
     "a copy that is put back": (
         """
@@ -352,7 +354,7 @@ PAIRS: dict[str, tuple[str, str, str]] = {
 
 
 def _codes(text: str) -> set[str]:
-    return {one.code for one in findings(HEAD + textwrap.dedent(text), "program.py", Config())}
+    return {one.code for one in findings(HEAD + textwrap.dedent(text), "program.py", TOLD)}
 
 
 @pytest.mark.parametrize("name", PAIRS)

@@ -8,7 +8,9 @@ import pytest
 
 from torchdev_lint.config import Config
 from torchdev_lint.engine.findings import findings
+from torchdev_lint.rules.codes import OFF_BY_DEFAULT
 
+TOLD = Config(off_by_default=OFF_BY_DEFAULT - {"TDV105"})
 HEAD = "import torch\nfrom torch import nn\nfrom lib import helper\n\ndevice = helper()\n"
 
 PAIRS: dict[str, tuple[str, str]] = {
@@ -210,14 +212,22 @@ PAIRS: dict[str, tuple[str, str]] = {
 
 
 def _codes(text: str) -> list[str]:
-    return [finding.code for finding in findings(HEAD + textwrap.dedent(text), "run.py", Config())]
+    return [finding.code for finding in findings(HEAD + textwrap.dedent(text), "run.py", TOLD)]
 
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_only_the_second_of_a_pair_is_at_fault(name: str) -> None:
     good, bad = PAIRS[name]
     assert _codes(good) == []
-    assert _codes(bad) == ["TDV005"]
+    assert _codes(bad) in (["TDV005"], ["TDV105"])
+
+
+def test_what_no_caller_meets_is_left_to_the_rule_for_libraries() -> None:
+    function = "def mask(x: torch.Tensor):\n    return torch.ones(x.size(0), 1)\n"
+    assert findings(HEAD + function, "run.py", Config(off_by_default=OFF_BY_DEFAULT)) == []
+    assert _codes(function) == ["TDV105"]
+    caller = "def masked(x: torch.Tensor):\n    return x * mask(x)\n"
+    assert _codes(function + caller) == ["TDV005"]
 
 
 def test_what_a_caller_meets_is_told_once_where_it_is_made() -> None:
