@@ -165,8 +165,9 @@ def _told(analysis: Analysis) -> Iterator[Event]:
             case _:
                 told.append(event)
     for event in told:
-        shown = isinstance(event, ReturnedFactory) and id(event.made.node) in met
-        yield replace(event, met=True) if shown else event
+        if isinstance(event, ReturnedFactory) and id(event.made.node) in met:
+            event = replace(event, met=True)
+        yield event
 
 
 def read_alone(analysis: Analysis, function: Function) -> None:
