@@ -51,31 +51,31 @@ def ask(tree: cst.Module | None) -> None:
 def test_a_tree_that_is_let_go_is_held_by_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torchdev_lint.engine.sources.MAX_KEPT", 1)
     paths = {}
-    for name in ("let_go", "kept"):
+    for name in ("tree_let_go", "tree_kept"):
         paths[name] = tmp_path / f"{name}.py"
         paths[name].write_text(f"def {name}():\n    x = 1\n    return x\n")
     sources = DiskSources()
-    ask(sources.tree(str(paths["let_go"])))
-    assert len(alive("let_go")) == 1
-    ask(sources.tree(str(paths["kept"])))
-    assert not alive("let_go")
-    assert len(alive("kept")) == 1
+    ask(sources.tree(str(paths["tree_let_go"])))
+    assert len(alive("tree_let_go")) == 1
+    ask(sources.tree(str(paths["tree_kept"])))
+    assert not alive("tree_let_go")
+    assert len(alive("tree_kept")) == 1
 
 
 def test_what_is_asked_of_a_tree_that_was_let_go_is_forgotten_with_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("torchdev_lint.engine.sources.MAX_KEPT", 1)
-    for name in ("first", "second"):
+    for name in ("tree_first", "tree_second"):
         (tmp_path / f"{name}.py").write_text(f"def {name}():\n    x = 1\n    return x\n")
     sources = DiskSources()
-    tree = sources.tree(str(tmp_path / "first.py"))
-    sources.tree(str(tmp_path / "second.py"))
+    tree = sources.tree(str(tmp_path / "tree_first.py"))
+    sources.tree(str(tmp_path / "tree_second.py"))
     ask(tree)  # whoever is at work with it still has it
     del tree
-    assert len(alive("first")) == 1
+    assert len(alive("tree_first")) == 1
     sources.checked()
-    assert not alive("first")
+    assert not alive("tree_first")
 
 
 def test_only_so_much_is_remembered() -> None:

@@ -281,7 +281,7 @@ def one_hot(logits: torch.Tensor, eps=0.0):
 
 @pytest.mark.parametrize(
     ("call", "found"),
-    [("one_hot(y)", []), ("one_hot(y, eps=0.5)", ["TDV005"]), ("one_hot(y, args.eps)", ["TDV005"])],
+    [("one_hot(y)", []), ("one_hot(y, eps=0.5)", ["TDV105"]), ("one_hot(y, args.eps)", ["TDV105"])],
 )
 def test_a_result_that_nobody_gets(tmp_path: Path, call: str, found: list[str]) -> None:
     """What a function only returns for a number that nobody gives."""
@@ -338,7 +338,7 @@ def table(initial: torch.Tensor, size=None):
 
 @pytest.mark.parametrize(
     ("use", "found"),
-    [("nn.Parameter(table(initial))", []), ("table(initial)", ["TDV005"])],
+    [("nn.Parameter(table(initial))", []), ("table(initial)", ["TDV105"])],
     ids=["registered", "as it is"],
 )
 def test_what_becomes_a_parameter(tmp_path: Path, use: str, found: list[str]) -> None:
