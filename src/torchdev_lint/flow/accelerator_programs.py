@@ -45,11 +45,13 @@ _USES = re.compile(
 )
 """An accelerator is used, on the face of it whatever the machine."""
 
+_NUMBERED = re.compile(r"(?<!torch)\.cuda\(\s*\w")
+
 _DOES_WITHOUT = re.compile(
     r"is_available\(|_available\b|\.is_cuda\b|ccelerator\(|(?i:lightning|\bpl)\.Trainer\(|"
     r"(?<!\.to\()(?<!map_location=)(?<!map_location = )['\"]cpu['\"]|"
     r"\b(?:no|use|with|has)_?(?:cuda|gpu|cpu)\b|--(?:no-?|use-?)?(?:cuda|cpu)['\"]|['\"]--(?:no-?|use-?)gpu['\"]|['\"]--device|"
-    r"(?:args?|opts?|cfg|config|hparams|params|self)\.(?:cuda|cpu)\b(?!\()|\bif\s+(?:not\s+)?(?:\w+\.)*(?:cuda|gpu)(?:_\w+)?\b(?!\()|"
+    r"(?:args?|opts?|cfg|config|hparams|params|self)\.(?:cuda|cpu)\b(?!\()|\bif\s+(?:not\s+)?(?:\w+\.)*(?:cuda|gpu)(?:_\w+)?\b(?![(.])|"
     r"gpu\w*\)?\s*(?:>=?\s*(?:0|-1)\b|is not None|!=\s*-1|<\s*0)"
 )
 """Signs that a program may run on the CPU: it asks, has a flag or an option, names the CPU, or leaves it to a library that asks.
@@ -80,9 +82,21 @@ def uses_accelerator(text: str) -> bool:
     return _USES.search(words) is not None or _INSISTS.search(words) is not None
 
 
+_TELLS = re.compile(
+    r"(?m)^[ \t]*(?:print|log(?:ger|ging)?\.info)\((?![^\n]*\bif\b)[^\n]*|"
+    r"\btorch\.load\([^\n]*,\s*['\"]cpu['\"]\)|\bdist(?:ributed)?\.is_available\(\)"
+)
+"""What only says whether there is an accelerator, what is only loaded to the CPU, and what asks for something else."""
+
+
+def numbers_accelerator(text: str) -> bool:
+    """Whether a text takes something to an accelerator that it numbers, `x.cuda(args.gpu)`, on the face of it whatever the machine."""
+    return _NUMBERED.search(said(text)) is not None
+
+
 def does_without(text: str) -> bool:
     """Whether a text has a sign that its program may run without an accelerator."""
-    return _DOES_WITHOUT.search(_INSISTS.sub("", said(text))) is not None
+    return _DOES_WITHOUT.search(_TELLS.sub("", _INSISTS.sub("", said(text)))) is not None
 
 
 def said(text: str) -> str:
@@ -159,22 +173,22 @@ def parts_for_accelerators_only(analysis: Analysis) -> frozenset[int]:
     return frozenset(id(part) for function in functions for part in walk(function))
 
 
-def comes_after_use(frame: Frame, node: cst.CSTNode, *, own: bool = True) -> bool:
+def comes_after_use(frame: Frame, node: cst.CSTNode, *, own: bool = True, in_file: bool = True) -> bool:
     """Whether an accelerator that is not numbered is certain to have been used before a place in the checked file is reached.
 
     In the function that it stands in, or in the `__init__` of its class, or before each call of that function. `own`: the function itself
-    counts, not only those who call it.
+    counts, not only those who call it. `in_file`: so do those who call it in the same file, and its class.
     """
     if frame.source.foreign:
         return False
-    key = ("after use", id(node), own, frame.analysis.written)
+    key = ("after use", id(node), own, in_file, frame.analysis.written)
     known = frame.analysis.notes.get(key)
     if known is None:
-        known = frame.analysis.notes[key] = _comes_after_use(frame, node, own)
+        known = frame.analysis.notes[key] = _comes_after_use(frame, node, own, in_file)
     return bool(known)
 
 
-def _comes_after_use(frame: Frame, node: cst.CSTNode, own: bool) -> bool:
+def _comes_after_use(frame: Frame, node: cst.CSTNode, own: bool, in_file: bool) -> bool:
     scope: cst.FunctionDef | cst.Module = frame.analysis.module
     owner: cst.ClassDef | None = None
     current: Frame | None = frame
@@ -184,7 +198,7 @@ def _comes_after_use(frame: Frame, node: cst.CSTNode, own: bool) -> bool:
             scope, owner = function.node, None if function.owner is None else function.owner.node
         current = current.parent
     own = own and frame.analysis.says(_MAY_USE)
-    return _is_after(frame, scope, owner, node, own, 0)
+    return _is_after(frame, scope, owner, node, own, in_file, 0)
 
 
 def _is_after(
@@ -193,6 +207,7 @@ def _is_after(
     owner: cst.ClassDef | None,
     node: cst.CSTNode,
     own: bool,
+    in_file: bool,
     depth: int,
 ) -> bool:
     if own and _used_before(scope, node):
@@ -200,7 +215,7 @@ def _is_after(
     if isinstance(scope, cst.Module) or depth == MAX_DEPTH:
         return False
     name, told = scope.name.value, "" if owner is None else owner.name.value
-    if owner is not None and name != "__init__":
+    if in_file and owner is not None and name != "__init__":
         made = next((one for one in _methods(owner) if one.name.value == "__init__"), None)
         if made is not None and _used_before(made, None):
             return True
@@ -209,10 +224,11 @@ def _is_after(
     elif name.startswith("__"):
         return False
     calls = [(call, caller) for call, caller in calls_of(frame, name, told) if caller is not scope]
+    file = parents(frame.analysis.module)
     return bool(calls) and all(
-        _used_before_at_top(frame.analysis.module, call)
+        in_file and _used_before_at_top(frame.analysis.module, call)
         if caller is None
-        else _is_after(frame, caller, None, call, True, depth + 1)
+        else _is_after(frame, caller, None, call, in_file or id(call) not in file, in_file, depth + 1)
         for call, caller in calls
     )
 

@@ -35,10 +35,12 @@ def choice(frame: Frame, node: cst.BaseExpression, kind: str) -> tuple[str, str]
     things. Nothing is said below a test that may be such a flag, in a function called so, or in the handler of an exception.
     """
     body = frame.analysis.module if frame.function is None else frame.function.node
-    found = _device_with_a_fallback(frame, kind) or frame.analysis.learn(_flag_of_moves, body, kind)
+    device = _device_with_a_fallback(frame, kind)
+    found = device or frame.analysis.learn(_flag_of_moves, body, kind)
     if found is None or frame.analysis.learn(_is_under_a_test, frame.analysis, body, node):
         return None
-    if accelerator_programs.comes_after_use(frame, node, own=False):
+    # beside a device that the file chooses, what its other functions use bypasses the choice as well
+    if accelerator_programs.comes_after_use(frame, node, own=False, in_file=device is None):
         return None
     return found
 
@@ -50,8 +52,17 @@ def _device_with_a_fallback(frame: Frame, kind: str) -> tuple[str, str] | None:
             if any(isinstance(one, Cpu) for one in found) and any(
                 isinstance(one, Accelerator) and one.type == kind for one in found
             ):
-                return name, name
+                return (name, name) if frame.analysis.learn(_places, frame.analysis, name) else None
     return None
+
+
+def _places(analysis: Analysis, name: str) -> bool:
+    """Whether a device is used at all: one that is chosen, told, and forgotten decides nothing."""
+    used = re.compile(rf"(?<![\w.]){re.escape(name)}\b(?!\s*=(?!=))")
+    return "." in name or used.search(_SAYS.sub("", analysis.written)) is not None
+
+
+_SAYS = re.compile(r"\bprint\([^()\n]*\)|#[^\n]*|\bglobal\s[^\n]*")
 
 
 def _flag_of_moves(body: cst.CSTNode, kind: str) -> tuple[str, str] | None:

@@ -14,7 +14,12 @@ from collections.abc import Iterable, Iterator, Sequence
 import libcst as cst
 
 from torchdev_lint.flow import loading_scopes, reach
-from torchdev_lint.flow.accelerator_programs import does_without, said, uses_accelerator
+from torchdev_lint.flow.accelerator_programs import (
+    does_without,
+    numbers_accelerator,
+    said,
+    uses_accelerator,
+)
 from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.operands import dotted
@@ -124,7 +129,10 @@ def _insists(analysis: Analysis, *, as_program: bool) -> bool:
 
 def _insists_on_one(text: str) -> bool:
     """The same of a text; what a parameter defaults to, others may decide."""
-    return not does_without(text) and uses_accelerator(_SIGNATURE.sub("", said(text)))
+    if does_without(text):
+        return False
+    words = _SIGNATURE.sub("", said(text))
+    return uses_accelerator(words) or numbers_accelerator(words)
 
 
 def _needs_accelerator(analysis: Analysis, name: str) -> bool:

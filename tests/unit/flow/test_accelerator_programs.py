@@ -30,6 +30,12 @@ SIGNS: dict[str, bool] = {
     "parser.add_argument('--use_cpu', action='store_true')": True,
     "args.cuda()": False,
     "if opt.gpu >= 0: model.cuda()": True,
+    "if torch.cuda.device_count() > 1: model = nn.DataParallel(model)": False,
+    "if torch.cuda: pass": True,
+    "if not dist.is_available(): return": False,
+    "    print('there is one:', torch.cuda.is_available())": False,
+    "print(model(x.cuda() if torch.cuda.is_available() else x))": True,
+    "net.load_state_dict(torch.load(path, 'cpu'))": False,
     "if n_gpu > 1: model = nn.DataParallel(model)": False,
     "# if torch.cuda.is_available():": False,
     "accelerator = Accelerator()": True,
@@ -65,7 +71,7 @@ PLACES: dict[str, tuple[str, str]] = {
         def main():
             net = nn.Linear(2, 2).cuda()
             return nn.DataParallel(net.to("cuda:0"))
-        print(torch.cuda.is_available())
+        asked = torch.cuda.is_available()
         """,
         """
         def main():
@@ -73,7 +79,7 @@ PLACES: dict[str, tuple[str, str]] = {
             if torch.cuda.device_count() > 1:
                 net.cuda()
             return nn.DataParallel(net.to("cuda:0"))
-        print(torch.cuda.is_available())
+        asked = torch.cuda.is_available()
         """,
     ),
     "after something of an old type": (
@@ -81,13 +87,13 @@ PLACES: dict[str, tuple[str, str]] = {
         def main(n):
             z = torch.cuda.FloatTensor(n)
             return z, torch.eye(n).to("cuda:0")
-        print(torch.cuda.is_available())
+        asked = torch.cuda.is_available()
         """,
         """
         def main(n):
             z = torch.FloatTensor(n)
             return z, torch.eye(n).to("cuda:0")
-        print(torch.cuda.is_available())
+        asked = torch.cuda.is_available()
         """,
     ),
     "after a name": (
@@ -96,7 +102,7 @@ PLACES: dict[str, tuple[str, str]] = {
             where = torch.device("cuda")
             net.to(where)
             return torch.eye(3).to("cuda:0")
-        print(torch.cuda.is_available())
+        asked = torch.cuda.is_available()
         """,
         """
         def main(net):
@@ -104,7 +110,7 @@ PLACES: dict[str, tuple[str, str]] = {
             where = pick(where)
             net.to(where)
             return torch.eye(3).to("cuda:0")
-        print(torch.cuda.is_available())
+        asked = torch.cuda.is_available()
         """,
     ),
     "called after it": (
@@ -115,7 +121,7 @@ PLACES: dict[str, tuple[str, str]] = {
             return root(torch.tensor(x).cuda())
         def main():
             return distance([1.0])
-        print(torch.cuda.is_available())
+        asked = torch.cuda.is_available()
         """,
         """
         def root(a):
@@ -124,7 +130,7 @@ PLACES: dict[str, tuple[str, str]] = {
             return root(torch.tensor(x).cuda())
         def main():
             return distance([1.0]), root(4)
-        print(torch.cuda.is_available())
+        asked = torch.cuda.is_available()
         """,
     ),
     "of an object that is on one": (
@@ -134,7 +140,7 @@ PLACES: dict[str, tuple[str, str]] = {
                 self.net = nn.Linear(2, 2).cuda()
             def step(self, x):
                 return self.net(x.to("cuda:0"))
-        print(torch.cuda.is_available())
+        asked = torch.cuda.is_available()
         """,
         """
         class Trainer:
@@ -142,7 +148,7 @@ PLACES: dict[str, tuple[str, str]] = {
                 self.net = nn.Linear(2, 2)
             def step(self, x):
                 return self.net.to("cuda:0")(x)
-        print(torch.cuda.is_available())
+        asked = torch.cuda.is_available()
         """,
     ),
     "an attempt": (
@@ -152,7 +158,7 @@ PLACES: dict[str, tuple[str, str]] = {
                 net.cuda()
             finally:
                 torch.eye(3).to("cuda:0")
-        print(torch.cuda.is_available())
+        asked = torch.cuda.is_available()
         """,
         """
         def main(net):
@@ -161,7 +167,7 @@ PLACES: dict[str, tuple[str, str]] = {
             except AssertionError:
                 pass
             torch.eye(3).to("cuda:0")
-        print(torch.cuda.is_available())
+        asked = torch.cuda.is_available()
         """,
     ),
     "all of it": (

@@ -99,6 +99,7 @@ CASES: list[tuple[str, dict[str, str], list[str]]] = [
         ["TDV009"],
     ),
     ("a default is others' to change", {"run.py": LOAD.replace("(path)", "(path, device='cuda')", 1)}, ["TDV009"]),
+    ("the file insists on a numbered GPU", {"run.py": LOAD.replace("return net", "return net, Net().cuda(GPU)")}, []),
     ("all who call it insist", {"train.py": GPU.replace("(device)", '("cuda")')}, []),
     ("what they import chooses", {"train.py": SET, "settings.py": FLAG, "net.py": PLACED}, ["TDV009"]),
     (

@@ -8,7 +8,10 @@ from torchdev_lint.config import Config
 from torchdev_lint.engine.check import check_source
 
 CHOICE = "device = torch.device('cuda' if torch.cuda.is_available() else 'cpu')\n"
+UNUSED = CHOICE + "print('on', device)\n"
+CHOICE += "net = make().to(device)\n"
 BYPASSED = [
+    (UNUSED + "def f(x):\n    return x.cuda()", 0),
     (CHOICE + "def f(x):\n    return x.cuda()", 1),
     (CHOICE + "def f(x):\n    return x.to('cuda', torch.half)", 1),
     (
