@@ -44,7 +44,7 @@ def test_a_scan_of_a_directory(tmp_path: Path) -> None:
     )
     (tmp_path / "broken.py").write_text("import torch\n(")
     bad, broken = scan.scan(str(tmp_path), limit=60)
-    assert bad["codes"]["TDV001"] == 3
+    assert bad["codes"]["TDV001"] == 1
     assert bad["fixed"]
     assert not bad["errors"]
     assert broken["skipped"]

@@ -97,8 +97,9 @@ def speaks_of_devices(text: str) -> bool:
 
 
 _ACCELERATORS = re.compile(r"(?i)cuda|gpu|accelerat|\bmps\b|\bxpu\b|[hnt]pu\b|--device|get_default_device")
-_DEVICE_SET = re.compile(r"\bdevice *(?:: *[\w.]+ *)?=(?!=) *([^\n#]*)")
-_THE_CPU = re.compile(r"(?:\w+\.)?(?:device\()?['\"]cpu['\"]")
+_DEVICE_SET = re.compile(r"\b\w*device\w* *(?:: *[\w.]+ *)?=(?!=) *([^\n#]*)")
+_A_DEVICE = re.compile(r"(?:self\.)?\w*device")
+_THE_CPU = re.compile(r"(?:\w+ *\. *)?(?:device *\( *)?['\"]cpu['\"]")
 
 
 def names_only_the_cpu(text: str) -> bool:
@@ -108,5 +109,5 @@ def names_only_the_cpu(text: str) -> bool:
     return (
         chosen
         and _ACCELERATORS.search(text) is None
-        and all(_THE_CPU.match(value) or value.startswith(("device", "self.device")) for value in given)
+        and all(_THE_CPU.match(value) or _A_DEVICE.match(value) for value in given)
     )
