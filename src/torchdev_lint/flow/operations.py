@@ -8,6 +8,7 @@ from torchdev_lint.flow import (
     conflicts,
 )
 from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import (
     UNKNOWN_DEVICE,
     Anywhere,
@@ -27,6 +28,7 @@ from torchdev_lint.flow.tensor_values import (
     tensor_device,
 )
 from torchdev_lint.flow.values import (
+    ASKED,
     UNKNOWN,
     Either,
     Literal,
@@ -48,10 +50,21 @@ def binary_operation(
         left, right = computed_beside(frame, left, right), computed_beside(frame, right, left)
     left_node = node.left
     right_node = node.right if isinstance(node, cst.BinaryOperation) else node.comparisons[0].comparator
+    if isinstance(node, cst.Comparison) and (ASKED, id(node)) in frame.analysis.notes:
+        left, right = _asked_of(left, left_node), _asked_of(right, right_node)
     given = [Given(left, left_node), Given(right, right_node)]
     # `@` takes no 0-dim operand
     product = isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.MatrixMultiply)
     return combine(frame, node, "operator", given, [SHARED if product else SCALAR] * 2)
+
+
+def _asked_of(value: Value, node: cst.BaseExpression) -> Value:
+    """An item of a tensor that a condition compares, `found[i] == wanted[i]`: of several elements none could be told the truth of."""
+    match node:
+        case cst.Subscript(slice=[cst.SubscriptElement(slice=cst.Index())]) if isinstance(value, Tensor):
+            return replace(value, scalar=True)
+        case _:
+            return value
 
 
 def computed_beside(frame: Frame, value: Value, other: Value) -> Value:

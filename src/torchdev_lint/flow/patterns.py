@@ -97,6 +97,8 @@ def _assign_attribute(frame: Frame, receiver: cst.BaseExpression, name: str, val
         case _:
             if _is_given_elsewhere(frame, holder, value):
                 forget_unmoved(frame)
+            if isinstance(value, Tensor) and _is_shared_parameter(frame, holder, value):
+                value = replace(value, device=UNKNOWN_DEVICE)
             set_attribute(frame, holder, name, noted(frame, holder, name, value))
 
 
@@ -113,6 +115,18 @@ def _run_setter(frame: Frame, setter: Function, node: cst.BaseExpression, value:
         call(frame, setter, CallSite(node, (Argument(value, cst.Arg(node)),)))
     elif setter.receiver is not None:
         forget_attributes(frame, setter.receiver)
+
+
+def _is_shared_parameter(frame: Frame, holder: Value, value: Tensor) -> bool:
+    """Whether an object that is no module keeps a parameter which it was given: that moves in place with whatever module has it.
+
+    Source: torch/nn/modules/module.py, `_apply` puts what was moved into `param.data`.
+    """
+    match frame.assigning:
+        case cst.Assign(value=cst.Name()) | cst.AnnAssign(value=cst.Name()):
+            return value.parameter and isinstance(holder, Object) and frame.state(holder).kind == "instance"
+        case _:
+            return False
 
 
 def _is_given_elsewhere(frame: Frame, holder: Value, value: Value) -> bool:

@@ -24,6 +24,7 @@ from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import Accelerator, Choice, Cpu, Device, Level, Symbol, conflict, leaves
 from torchdev_lint.flow.trees import all_parameters
 from torchdev_lint.flow.values import (
+    ASKED,
     Api,
     Class,
     DeviceType,
@@ -111,6 +112,8 @@ def _is_plain_instance(state: State) -> bool:
 def condition(frame: Frame, node: cst.BaseExpression) -> Formula:
     """The condition that an expression tests."""
     device_indices.check_test(frame, node)  # first: of `not index`, the whole is to be written anew
+    if type(node) is cst.Comparison:
+        frame.analysis.notes[ASKED, id(node)] = True
     value = frame.evaluate(node)
     return truth_of(frame, node, value)
 

@@ -570,3 +570,7 @@ def retag(value: Value, origin: Origin) -> Value:
 def unknown_tensor() -> Tensor:
     """A tensor on an unknown device."""
     return Tensor(UNKNOWN_DEVICE)
+
+
+ASKED = "asked"
+"""Notes of a comparison, by its id, that it is the condition of something: what it gives has one element."""

@@ -17,6 +17,69 @@ HEAD = "import torch\nfrom torch import nn\n"
 DEVICE = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
 
 PAIRS: dict[str, tuple[str, str]] = {
+    "a picture that is made of a tensor is shown": (
+        """
+        import matplotlib.pyplot as plt
+        from torchvision import transforms
+        def show():
+            image = torch.rand(3, 8, 8, device="cuda")
+            plt.imshow(transforms.ToPILImage()(image))
+        """,
+        """
+        import matplotlib.pyplot as plt
+        from torchvision import transforms
+        def show():
+            image = torch.rand(3, 8, 8, device="cuda")
+            plt.imshow(transforms.Grayscale()(image))
+        """,
+    ),
+    "an object that keeps a parameter of a module, which is moved in place": (
+        """
+        class Gaussian:
+            def __init__(self, mean):
+                self.mean = mean
+            def sample(self):
+                return self.mean + torch.zeros(2, device="cuda")
+        class Layer(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.mean = nn.Parameter(torch.zeros(2))
+                self.weight = Gaussian(self.mean)
+            def forward(self, x):
+                return x * self.weight.sample()
+        Layer().to("cuda")(torch.ones(2, device="cuda"))
+        """,
+        """
+        class Gaussian:
+            def __init__(self, mean):
+                self.mean = mean
+            def sample(self):
+                return self.mean + torch.zeros(2, device="cuda")
+        class Layer(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = Gaussian(torch.zeros(2))
+            def forward(self, x):
+                return x * self.weight.sample()
+        Layer().to("cuda")(torch.ones(2, device="cuda"))
+        """,
+    ),
+    "items that are compared for their truth have one element": (
+        """
+        def count(labels: torch.Tensor, table: nn.Module):
+            table.cuda()
+            _, found = torch.max(table(torch.ones(4, 3).cuda()), 1)
+            labels = torch.zeros(4, 2)
+            return sum([1 if found[i] == labels[i] else 0 for i in range(4)])
+        """,
+        """
+        def count(labels: torch.Tensor, table: nn.Module):
+            table.cuda()
+            _, found = torch.max(table(torch.ones(4, 3).cuda()), 1)
+            labels = torch.zeros(4, 2)
+            return sum([(found[i] == labels[i]).sum() for i in range(4)])
+        """,
+    ),
     "what a function of the program makes of a batch may be a list of words": (
         """
         def train(model: nn.Module, data, device):
