@@ -57,11 +57,14 @@ def _device_with_a_fallback(frame: Frame, kind: str) -> tuple[str, str] | None:
 
 
 def _places(analysis: Analysis, name: str) -> bool:
-    """Whether a device is used at all: one that is chosen, told, and forgotten decides nothing."""
+    """Whether a device is used at all: one that is chosen, told, and forgotten decides nothing, but where a flag decides beside it."""
+    if analysis.says(_DECIDES):
+        return True
     used = re.compile(rf"(?<![\w.]){re.escape(name)}\b(?!\s*=(?!=))")
     return "." in name or used.search(_SAYS.sub("", analysis.written)) is not None
 
 
+_DECIDES = re.compile(r"(?m)^[ \t]*if\s+(?:\w+\.)*\w*(?:cuda|gpu)\w*\s*:")
 _SAYS = re.compile(r"\bprint\([^()\n]*\)|#[^\n]*|\bglobal\s[^\n]*")
 
 

@@ -12,6 +12,7 @@ UNUSED = CHOICE + "print('on', device)\n"
 CHOICE += "net = make().to(device)\n"
 BYPASSED = [
     (UNUSED + "def f(x):\n    return x.cuda()", 0),
+    (UNUSED + "if use_cuda:\n    net.cuda()\ndef f(x):\n    return x.cuda()", 1),
     (CHOICE + "def f(x):\n    return x.cuda()", 1),
     (CHOICE + "def f(x):\n    return x.to('cuda', torch.half)", 1),
     (
