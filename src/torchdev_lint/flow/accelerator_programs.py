@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import libcst as cst
 
@@ -46,6 +46,7 @@ _USES = re.compile(
 """An accelerator is used, on the face of it whatever the machine."""
 
 _NUMBERED = re.compile(r"(?<!torch)\.cuda\(\s*\w")
+"""Something is taken to an accelerator of which the number is given."""
 
 _DOES_WITHOUT = re.compile(
     r"is_available\(|_available\b|\.is_cuda\b|ccelerator\(|(?i:lightning|\bpl)\.Trainer\(|"
@@ -58,6 +59,12 @@ _DOES_WITHOUT = re.compile(
 
 Bringing something back (`.to("cpu")`), or loading to the CPU, is none.
 """
+
+_TELLS = re.compile(
+    r"(?m)^[ \t]*(?:print|log(?:ger|ging)?\.info)\((?![^\n]*\bif\b)[^\n]*|"
+    r"\btorch\.load\([^\n]*,\s*['\"]cpu['\"]\)|\bdist(?:ributed)?\.is_available\(\)"
+)
+"""What only says whether there is an accelerator, what is only loaded to the CPU, and what asks for something else."""
 
 _NEEDS_ONE = frozenset(
     f"torch.cuda.{name}"
@@ -80,13 +87,6 @@ def uses_accelerator(text: str) -> bool:
     """Whether a text uses an accelerator that it does not number, on the face of it whatever the machine."""
     words = said(text)
     return _USES.search(words) is not None or _INSISTS.search(words) is not None
-
-
-_TELLS = re.compile(
-    r"(?m)^[ \t]*(?:print|log(?:ger|ging)?\.info)\((?![^\n]*\bif\b)[^\n]*|"
-    r"\btorch\.load\([^\n]*,\s*['\"]cpu['\"]\)|\bdist(?:ributed)?\.is_available\(\)"
-)
-"""What only says whether there is an accelerator, what is only loaded to the CPU, and what asks for something else."""
 
 
 def numbers_accelerator(text: str) -> bool:
@@ -224,7 +224,7 @@ def _is_after(
     elif name.startswith("__"):
         return False
     calls = [(call, caller) for call, caller in calls_of(frame, name, told) if caller is not scope]
-    file = parents(frame.analysis.module)
+    file: Collection[int] = () if in_file else parents(frame.analysis.module)
     return bool(calls) and all(
         in_file and _used_before_at_top(frame.analysis.module, call)
         if caller is None
@@ -245,14 +245,14 @@ def _methods(owner: cst.ClassDef) -> Iterator[cst.FunctionDef]:
 def _used_before(scope: cst.CSTNode, place: cst.CSTNode | None) -> bool:
     """Whether a scope uses an accelerator before it gets to a place in it (None: to its end), whatever holds."""
     named: set[str] = set()
-    for node in _certain(scope, place):
+    for node in running_with(scope, place, certain=True):
         if node is place:
             # what a call is given is there before it is made
             return any(isinstance(part, cst.Call) and _is_use(part, named) for part in list(walk(node))[1:])
         match node:
             case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=value):
                 named.discard(name)
-                if _is_current(value, frozenset()):
+                if names_accelerator(value, frozenset(), numbered=False):
                     named.add(name)
             case cst.Call() if _is_use(node, named):
                 return True
@@ -268,7 +268,7 @@ def _is_use(call: cst.Call, named: set[str]) -> bool:
         case cst.Call(func=cst.Attribute(attr=cst.Name(value="cuda")), args=[cst.Arg(keyword=cst.Name())]):
             return True
         case cst.Call(func=cst.Attribute(attr=cst.Name(value="to")), args=[cst.Arg(value=where), *_]) if (
-            _is_current(where, named)
+            names_accelerator(where, named, numbered=False)
         ):
             return True
         case cst.Call(func=cst.Attribute(attr=cst.Name(value="type")), args=[cst.Arg(value=given)]) if (
@@ -282,27 +282,33 @@ def _is_use(call: cst.Call, named: set[str]) -> bool:
         path in _NEEDS_ONE
         or _TYPE.fullmatch(path) is not None
         or any(
-            one.keyword is not None and one.keyword.value == "device" and _is_current(one.value, named)
+            one.keyword is not None
+            and one.keyword.value == "device"
+            and names_accelerator(one.value, named, numbered=False)
             for one in call.args
         )
     )
 
 
-def _is_current(node: cst.BaseExpression, named: frozenset[str] | set[str]) -> bool:
-    """Whether an expression is a GPU without a number."""
+def names_accelerator(node: cst.BaseExpression, named: frozenset[str] | set[str], *, numbered: bool) -> bool:
+    """Whether an expression is a GPU: `"cuda"`, a `torch.device` of it, one of the names; `numbered`: or `"cuda:1"`."""
     match node:
         case cst.SimpleString():
-            return node.raw_value == "cuda"
+            given = str(node.raw_value)
+            return given.partition(":")[0] == "cuda" if numbered else given == "cuda"
         case cst.Name(value=name):
             return name in named
         case cst.Call(func=function, args=[cst.Arg(value=given)]):
-            return dotted(function) == "torch.device" and _is_current(given, named)
+            return dotted(function) == "torch.device" and names_accelerator(given, named, numbered=numbered)
         case _:
             return False
 
 
-def _certain(scope: cst.CSTNode, place: cst.CSTNode | None) -> Iterator[cst.CSTNode]:
-    """The nodes of a scope, in order, that run whatever holds, and what runs whenever a place in it does; not what its functions do."""
+def running_with(scope: cst.CSTNode, place: cst.CSTNode | None, *, certain: bool) -> Iterator[cst.CSTNode]:
+    """The nodes of a scope, in order, that run whenever a place in it does (None: whatever holds); not what its functions do.
+
+    `certain`: neither what is only attempted counts, nor the second part of an `and` or an `or`.
+    """
     above = parents(scope)
     around = {id(place)}
     current = above.get(id(place))
@@ -317,9 +323,9 @@ def _certain(scope: cst.CSTNode, place: cst.CSTNode | None) -> Iterator[cst.CSTN
         match node:
             case cst.If(body=body, orelse=orelse) | cst.IfExp(body=body, orelse=orelse):
                 apart |= {id(part) for part in (body, orelse) if part is not None and id(part) not in around}
-            case cst.Try(body=body, handlers=[_, *_]) if id(body) not in around:
+            case cst.Try(body=body, handlers=[_, *_]) if certain and id(body) not in around:
                 apart.add(id(body))
-            case cst.BooleanOperation(right=right) if id(right) not in around:
+            case cst.BooleanOperation(right=right) if certain and id(right) not in around:
                 apart.add(id(right))
             case cst.ExceptHandler() | cst.FunctionDef() | cst.ClassDef() | cst.Lambda():
                 if id(node) not in around and node is not scope:

@@ -52,19 +52,24 @@ def _device_with_a_fallback(frame: Frame, kind: str) -> tuple[str, str] | None:
             if any(isinstance(one, Cpu) for one in found) and any(
                 isinstance(one, Accelerator) and one.type == kind for one in found
             ):
-                return (name, name) if frame.analysis.learn(_places, frame.analysis, name) else None
+                return (name, name) if _places(frame.analysis, name) else None
     return None
 
 
 def _places(analysis: Analysis, name: str) -> bool:
     """Whether a device is used at all: one that is chosen, told, and forgotten decides nothing, but where a flag decides beside it."""
-    if analysis.says(_DECIDES):
-        return True
-    used = re.compile(rf"(?<![\w.]){re.escape(name)}\b(?!\s*=(?!=))")
-    return "." in name or used.search(_SAYS.sub("", analysis.written)) is not None
+    key = ("places", name, analysis.written)
+    known = analysis.notes.get(key)
+    if known is None:
+        used = re.compile(rf"(?<![\w.]){re.escape(name)}\b(?!\s*=(?!=))")
+        known = analysis.notes[key] = (
+            "." in name or analysis.says(_DECIDES) or used.search(_SAYS.sub("", analysis.written)) is not None
+        )
+    return bool(known)
 
 
 _DECIDES = re.compile(r"(?m)^[ \t]*if\s+(?:\w+\.)*\w*(?:cuda|gpu)\w*\s*:")
+"""A flag that is asked, on a line of its own."""
 _SAYS = re.compile(r"\bprint\([^()\n]*\)|#[^\n]*|\bglobal\s[^\n]*")
 
 

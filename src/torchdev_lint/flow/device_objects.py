@@ -6,6 +6,7 @@ Only what certainly is a `torch.device` counts as one: a value that may be a str
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import libcst as cst
 
@@ -55,14 +56,17 @@ def _is_annotated(frame: Frame, value: Object) -> bool:
         owner = owner.parent
     if owner is None or owner.function is None or not isinstance(owner.function.node, cst.FunctionDef):
         return False
-    parameters = owner.function.node.params
-    for parameter in all_parameters(parameters):
-        if parameter.name.value == value.key[2] and parameter.annotation is not None:
+    for parameter in _called(owner.function.node, value.key[2]):
+        if parameter.annotation is not None:
             if isinstance(parameter.default, (cst.SimpleString, cst.Integer)):
                 return False
             text = frame.analysis.text(parameter.annotation.annotation).replace(" ", "").strip("\"'")
             return text in _ANNOTATIONS
     return False
+
+
+def _called(function: cst.FunctionDef, name: str) -> Iterator[cst.Param]:
+    return (one for one in all_parameters(function.params) if one.name.value == name)
 
 
 _ANNOTATIONS = frozenset(
@@ -235,14 +239,13 @@ def _of_type(frame: Frame, node: cst.BaseExpression) -> str:
 
 def _takes_text_too(frame: Frame, device: cst.BaseExpression) -> bool:
     """Whether it is a parameter of this function annotated with both kinds, whatever one caller gives: `str | torch.device`."""
-    if frame.function is None or not isinstance(frame.function.node, cst.FunctionDef):
+    node = None if frame.function is None else frame.function.node
+    if not isinstance(node, cst.FunctionDef) or not isinstance(device, cst.Name):
         return False
-    for parameter in all_parameters(frame.function.node.params):
-        if isinstance(device, cst.Name) and parameter.name.value == device.value:
-            annotation = parameter.annotation
-            text = "" if annotation is None else frame.analysis.text(annotation.annotation)
-            return {"str", "device"} <= set(re.findall(r"\w+", text))
-    return False
+    said = [one.annotation for one in _called(node, device.value) if one.annotation is not None]
+    return any(
+        {"str", "device"} <= set(re.findall(r"\w+", frame.analysis.text(one.annotation))) for one in said
+    )
 
 
 def _is_assigned(frame: Frame, device: cst.BaseExpression) -> bool:

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import libcst as cst
 
 from torchdev_lint.flow import loading_scopes
+from torchdev_lint.flow.accelerator_programs import names_accelerator, running_with
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.project_calls import calls_by_others
-from torchdev_lint.flow.trees import parents, walk
 
 _TRAINS = re.compile(r"(?i)(?:^|_)(?:train|fit|training)(?:_(?!dat|load|set|iter|trans)|$)")
 """Functions that train, by name; not those that make the data for it."""
@@ -53,46 +53,23 @@ def _calls(frame: Frame, *, elsewhere: bool = True) -> Iterator[tuple[cst.Call, 
         yield from calls_by_others(frame, function.node, owner, elsewhere=elsewhere)
 
 
-def _along(scope: cst.CSTNode, call: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """The nodes of a scope, in order, that run whenever a call in it does; without those of the functions within."""
-    above = parents(scope)
-    around = {id(call)}
-    current = above.get(id(call))
-    while current is not None:
-        around.add(current)
-        current = above.get(current)
-    apart: set[int] = set()
-    for node in walk(scope):
-        if id(node) in apart:
-            apart |= set(map(id, node.children))
-            continue
-        match node:
-            case cst.If(body=body, orelse=orelse) | cst.IfExp(body=body, orelse=orelse):
-                apart |= {id(part) for part in (body, orelse) if part is not None and id(part) not in around}
-            case cst.ExceptHandler() | cst.FunctionDef() | cst.ClassDef() | cst.Lambda():
-                if id(node) not in around and node is not scope:
-                    apart |= set(map(id, node.children))
-                    continue
-            case _:
-                pass
-        yield node
-
-
 def _uses_accelerator(scope: cst.CSTNode, call: cst.Call) -> bool:
     named: set[str] = set()
-    for node in _along(scope, call):
+    for node in running_with(scope, call, certain=False):
         match node:
             case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=value):
                 named.discard(name)
-                if _names_one(value, frozenset()):
+                if names_accelerator(value, frozenset(), numbered=True):
                     named.add(name)
             case cst.Call(func=cst.Attribute(attr=cst.Name(value="cuda")), args=[]):
                 return True
             case cst.Call(func=cst.Attribute(attr=cst.Name(value="to")), args=[cst.Arg(value=where), *_]) if (
-                _names_one(where, named)
+                names_accelerator(where, named, numbered=True)
             ):
                 return True
-            case cst.Arg(keyword=cst.Name(value="device"), value=where) if _names_one(where, named):
+            case cst.Arg(keyword=cst.Name(value="device"), value=where) if names_accelerator(
+                where, named, numbered=True
+            ):
                 return True
             case cst.Call(func=function) if dotted(function) in _NEEDS_ONE:
                 return True
@@ -101,20 +78,8 @@ def _uses_accelerator(scope: cst.CSTNode, call: cst.Call) -> bool:
     return False
 
 
-def _names_one(node: cst.BaseExpression, named: frozenset[str] | set[str]) -> bool:
-    match node:
-        case cst.SimpleString():
-            return str(node.raw_value).partition(":")[0] == "cuda"
-        case cst.Name(value=name):
-            return name in named
-        case cst.Call(func=function, args=[cst.Arg(value=given)]):
-            return dotted(function) == "torch.device" and _names_one(given, named)
-        case _:
-            return False
-
-
 def _trained_before(scope: cst.CSTNode, call: cst.Call) -> bool:
-    for node in _along(scope, call):
+    for node in running_with(scope, call, certain=False):
         if node is call:
             return False
         if isinstance(node, (cst.For, cst.While)) and loading_scopes.trains(node):
