@@ -146,7 +146,7 @@ def made_by(
         return None
     decision = ("kept on the host", id(node), id(origin.node))
     if decision not in frame.analysis.notes:  # reading the function once more must not report elsewhere
-        frame.analysis.notes[decision] = _moved_where_wanted(maker, origin.node, fault)
+        frame.analysis.notes[decision] = moved_where_wanted(maker, origin.node, fault)
     if frame.analysis.notes[decision]:
         return None
     name = (dotted(origin.node.func) or "").rpartition(".")[2]
@@ -170,7 +170,7 @@ def note_moved(frame: Frame, device: Device) -> None:
                 frame.analysis.notes[MOVED_BY_CALLEE, id(root.node)] = True
 
 
-def _moved_where_wanted(maker: Frame, made: cst.CSTNode, fault: cst.CSTNode) -> bool:
+def moved_where_wanted(maker: Frame, made: cst.CSTNode, fault: cst.CSTNode) -> bool:
     """Whether what a call made stays on the CPU under a name, of which another use takes it to a device (`net(x.to(device))`).
 
     Then it is the use without that which is at fault.

@@ -13,6 +13,7 @@ from torchdev_lint.flow.placement_events import (
     GeneratorMismatch,
     HostArgument,
     StateBeforeMove,
+    UnstatedDevice,
 )
 
 
@@ -371,6 +372,7 @@ Event: TypeAlias = (
     | OutputMoved
     | MixedOperation
     | ReturnedFactory
+    | UnstatedDevice
     | HostRead
     | UnregisteredTensor
     | UnregisteredModule

@@ -22,6 +22,7 @@ from torchdev_lint.flow import (  # registers the handlers, too
     returned_factories,
     statements,
     stored_devices,
+    unstated_devices,
 )
 from torchdev_lint.flow.accelerator_needs import parts_for_accelerators
 from torchdev_lint.flow.accelerator_programs import parts_for_accelerators_only
@@ -144,7 +145,8 @@ def settle(analysis: Analysis, met: list[Function]) -> list[Event]:
     for model in dict.fromkeys(models):
         stored_devices.check_class(analysis, model, models)
     events = [*_told(analysis), *settle_literals(analysis), *checkpoints.settle(analysis)]
-    return forwarding.without_consequences([*events, *forwarding.settle(analysis)])
+    told = forwarding.without_consequences([*events, *forwarding.settle(analysis)])
+    return list(unstated_devices.without_known(told))
 
 
 def _told(analysis: Analysis) -> Iterator[Event]:
@@ -215,6 +217,7 @@ def read_alone(analysis: Analysis, function: Function) -> None:
     value, end = run_body(child, function)
     returned_factories.check(child, function)
     odd_one_out.check(child, function)
+    unstated_devices.note_returned(child)
     if analysis.recorder is not None:
         analysis.recorder.ended(child, value, end)
 

@@ -15,6 +15,7 @@ from torchdev_lint.flow import (
     tensor_values,
     torch_factories,
     transfers,
+    unstated_devices,
 )
 from torchdev_lint.flow.callsites import Argument, CallSite, name_given
 from torchdev_lint.flow.confinement import only_computes
@@ -217,6 +218,7 @@ def call_part(frame: Frame, thing: Object, site: CallSite) -> Value:
     if is_module_like(frame, thing):
         check_part(frame, thing, site)
     check_inputs_together(frame, thing, site)
+    unstated_devices.note_given(frame, site.callee, site)
     for argument in site.arguments:
         escape(frame, argument.value)
     found = output_of(frame, site)

@@ -6,6 +6,7 @@ import libcst as cst
 
 from torchdev_lint.flow import (
     conflicts,
+    unstated_devices,
 )
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
@@ -114,6 +115,8 @@ def combine(
     operands = [
         entry for entry in operands if not isinstance(entry.value, Literal) and not _counts(frame, entry)
     ]
+    if any(_unknown(entry[0]) for entry in strict):
+        unstated_devices.note(frame, [given.value for given in operands], node, "meets")
     mended: Device | None = None
     for entry in strict[1:]:
         mended = conflicts.check_operands(frame, node, operation, strict[0][2], entry[2]) or mended

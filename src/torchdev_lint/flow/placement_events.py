@@ -127,3 +127,16 @@ class AmbientDevice:
     device_name: str
     target: str
     cure: tuple[Any, str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class UnstatedDevice:
+    """A factory is told no device where one is at hand, `near`, and what it made goes where nothing is known of it: to `goes`.
+
+    `made`: an `events.Made`. `how`: it `meets` an operand, is `given` to a function, or is `returned`.
+    """
+
+    made: Any
+    near: str
+    goes: Any
+    how: str

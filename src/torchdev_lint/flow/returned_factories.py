@@ -26,7 +26,7 @@ from torchdev_lint.flow.untaken import nobody_gets_to
 from torchdev_lint.flow.values import Either, Function, Items, Tensor, Value
 from torchdev_lint.torch_api.factories import TAKES_DEVICE
 
-_COLLECTS = re.compile(
+COLLECTS = re.compile(
     r"(?i)(?:^|_)(?:predict\w*|eval\w*|extract\w*|collect\w*|sampl\w*|split\w*|perm\w*|shuffl\w*|ind(?:ex|exes|ices)|idxs?|"
     r"nms|metrics?|scor\w+|accuracy|stat\w*|summar\w*|generate\w*|build\w*|make\w*|init\w*|create\w*|get_config|count\w*|len\w*|histogram)(?:_|$)"
 )
@@ -62,7 +62,7 @@ def check(frame: Frame, function: Function) -> None:
         or frame.analysis.on_host
         or frame.yields
         or (function.owner is not None and function.owner.find("symbolic") is not None)
-        or _COLLECTS.search(function.name)
+        or COLLECTS.search(function.name)
         or (frame.parent is not None and frame.parent.function is not None)
     ):
         return
@@ -70,14 +70,14 @@ def check(frame: Frame, function: Function) -> None:
     if not given:
         return
     found = dict(disagreeing_returns.find(frame, node, given))
-    if not _works_on_host(node):
+    if not works_on_host(node):
         for origin in [made for value, end in frame.returns for made in _reached(frame, value, end.path)]:
             beside = _beside(frame, node, origin, given)
-            if beside is not None and not _is_filled_one_by_one(node, origin):
+            if beside is not None and not is_filled_one_by_one(node, origin):
                 found[origin] = beside
     if (
         not found
-        or frame.analysis.learn(_moved_by_caller, frame, function.name)
+        or frame.analysis.learn(moved_by_caller, frame, function.name)
         or frame.analysis.learn(caller_results.becomes_parameter, frame, function)
     ):
         return
@@ -141,7 +141,7 @@ def _beside(
     return None
 
 
-def _is_filled_one_by_one(node: cst.FunctionDef, origin: Origin) -> bool:
+def is_filled_one_by_one(node: cst.FunctionDef, origin: Origin) -> bool:
     """Whether a loop computes the numbers of the result one at a time: who does that works on the CPU, whatever it is given."""
     names = {
         target.target.value
@@ -221,7 +221,7 @@ def _named_sizes(node: cst.FunctionDef, name: str) -> set[str]:
     return found
 
 
-def _works_on_host(node: cst.FunctionDef) -> bool:
+def works_on_host(node: cst.FunctionDef) -> bool:
     """Whether the function reads tensors on the CPU itself."""
     return any(
         type(part) is cst.Attribute
@@ -231,7 +231,7 @@ def _works_on_host(node: cst.FunctionDef) -> bool:
     )
 
 
-def _moved_by_caller(frame: Frame, name: str) -> bool:
+def moved_by_caller(frame: Frame, name: str) -> bool:
     """Whether a caller in the file moves what the function returns, or reads it."""
     key = ("results moved", name)
     known = frame.analysis.notes.get(key)

@@ -25,6 +25,7 @@ from torchdev_lint.flow import (
     torch_factories,
     transfers,
     truths,
+    unstated_devices,
 )
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.conditions import Atom
@@ -152,6 +153,7 @@ def unresolved(frame: Frame, path: str, site: CallSite) -> Value:
     told_device = any(_is_device_argument(argument) for argument in site.arguments)
     if not name[:1].isupper() and not told_device and not callables.STORES_OR_INSPECTS.search(name):
         model_calls.check_handed_together(frame, site, site.callee)
+    unstated_devices.note_given(frame, name, site)
     for argument in site.arguments:
         escape(frame, argument.value)
     if frame.discarded is site.node:

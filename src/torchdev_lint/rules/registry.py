@@ -28,6 +28,7 @@ from torchdev_lint.rules.tdv102_indexless_cuda import IndexlessCuda
 from torchdev_lint.rules.tdv103_argument_read_on_host import ArgumentReadOnHost
 from torchdev_lint.rules.tdv104_ambient_device import AmbientDeviceRule
 from torchdev_lint.rules.tdv105_mixed_with_argument import MixedWithArgument
+from torchdev_lint.rules.tdv106_unstated_device import UnstatedDeviceRule
 
 
 @cache
@@ -57,6 +58,7 @@ def all_rules() -> tuple[type[Rule], ...]:
         ArgumentReadOnHost,
         AmbientDeviceRule,
         MixedWithArgument,
+        UnstatedDeviceRule,
     ]
     return tuple(sorted(rules, key=lambda rule: rule.code))
 

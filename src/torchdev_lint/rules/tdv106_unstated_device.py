@@ -1,0 +1,84 @@
+"""TDV106: a tensor is made without `device=` where a device is at hand, and goes where nothing is known of it.
+
+## What it does
+Finds `torch.zeros`, `tensor`, `rand` and the other factory functions called without `device=` in a function that could say one (it
+has a device, a tensor that is somewhere, `self.device`, or belongs to a module), whose result is given to a function that cannot be read,
+meets a tensor that may be anywhere, or is returned. Off by default: it is for those who want every factory to say where.
+
+## Why it fails
+What is made without `device=` is on the CPU. If it is used with what is on the device at hand, as most that is made there is, PyTorch
+raises
+`RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!`, in code that is not in
+sight: another function, a library, the caller.
+
+## Example
+    class Wrapper:
+        def __init__(self, engine, device: torch.device):
+            self.engine = engine
+            self.device = device
+
+        def prompt(self, ids: list[int]):
+            return torch.tensor(ids, device=self.device)
+
+        def width(self, features: int) -> int:
+            return self.engine.run(torch.rand(1, features)).shape[-1]
+
+## Use instead
+    class Wrapper:
+        def __init__(self, engine, device: torch.device):
+            self.engine = engine
+            self.device = device
+
+        def prompt(self, ids: list[int]):
+            return torch.tensor(ids, device=self.device)
+
+        def width(self, features: int) -> int:
+            return self.engine.run(torch.rand(1, features, device=self.device)).shape[-1]
+
+## Fix safety
+Unsafe: whoever gets the tensor may want it on the CPU.
+
+## Known limits
+Nobody knows that it fails: indices, masks that a caller moves in another file, and results that are collected on the CPU are among
+what is found. What is certain, or likely by what the function shows, is
+TDV001's, TDV004's, TDV005's and TDV105's. Nothing is said of what is made in `__init__`, in tests, data sets and transforms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar
+
+from torchdev_lint.diagnostics import Applicability
+from torchdev_lint.flow.placement_events import UnstatedDevice
+from torchdev_lint.rules.base import Finding, Note, Rule
+from torchdev_lint.rules.edits import made_elsewhere
+
+if TYPE_CHECKING:
+    from torchdev_lint.flow.events import Event
+
+_GOES = {
+    "meets": "meets a tensor that may be there",
+    "given": "is given to what cannot be read",
+    "returned": "is returned",
+}
+
+
+class UnstatedDeviceRule(Rule):
+    """See the module's docstring."""
+
+    code = "TDV106"
+    name = "unstated-device"
+    fix_applicability = Applicability.UNSAFE
+    default = False
+    answers: ClassVar = (UnstatedDevice,)
+    witness: ClassVar = ("simulated", "cuda")
+
+    def check(self, event: Event) -> Iterator[Finding]:
+        """Every such factory is a finding."""
+        assert isinstance(event, UnstatedDevice)
+        how = " without `device=`" if event.made.keyword else ""
+        message = f"made on the CPU{how}, although {event.near} is at hand, and {_GOES[event.how]}"
+        goes = (Note(event.goes, "it goes here"),) if event.how != "returned" else ()
+        fix = None if event.made.target is None else made_elsewhere(event.made, event.made.target)
+        yield Finding(event.made.node, message, goes, fix)
