@@ -84,10 +84,9 @@ def note(frame: Frame, values: Iterable[Value], where: cst.CSTNode, how: str) ->
 
 def note_given(frame: Frame, name: str, site: CallSite) -> None:
     """What a function is given that cannot be read."""
-    if not any(isinstance(argument.value, (Tensor, Items, Many)) for argument in site.arguments):
-        return
-    if not _KEPT_ON_HOST.search(name.rpartition(".")[2]) and not _is_moved_at_once(frame, site.node):
-        note(frame, [argument.value for argument in site.arguments], site.node, "given")
+    made = [one.value for one in site.arguments if any(True for _ in _made_here(frame, one.value))]
+    if made and not _KEPT_ON_HOST.search(name.rpartition(".")[2]) and not _is_moved_at_once(frame, site.node):
+        note(frame, made, site.node, "given")
 
 
 def _is_moved_at_once(frame: Frame, call: cst.CSTNode) -> bool:
@@ -101,18 +100,20 @@ def _is_moved_at_once(frame: Frame, call: cst.CSTNode) -> bool:
 def note_returned(frame: Frame) -> None:
     """What a function that nobody called returns, if nobody in the file moves it then."""
     function = frame.function
-    if function is None or not isinstance(function.node, cst.FunctionDef) or not frame.returns:
+    node = None if function is None else function.node
+    if function is None or not isinstance(node, cst.FunctionDef) or frame.analysis.on_host:
         return
-    if COLLECTS.search(function.name) or works_on_host(function.node):
+    made = [value for value, _ in frame.returns if any(True for _ in _made_here(frame, value))]
+    if not made or COLLECTS.search(function.name) or works_on_host(node):
         return
     learn = frame.analysis.learn
-    if not learn(moved_by_caller, frame, function.name) and not learn(
+    if learn(moved_by_caller, frame, function.name) or learn(
         caller_results.becomes_parameter, frame, function
     ):
-        for value, _ in frame.returns:
-            made = list(_made_here(frame, value))
-            if not any(_stays(one) or is_filled_one_by_one(function.node, one) for one in made):
-                note(frame, [value], function.node, "returned")
+        return
+    for value in made:
+        if not any(_stays(one) or is_filled_one_by_one(node, one) for one in _made_here(frame, value)):
+            note(frame, [value], node, "returned")
 
 
 def _stays(origin: Origin) -> bool:
