@@ -16,7 +16,7 @@ from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.caller_results import is_moved_then
 from torchdev_lint.flow.callers_elsewhere import given_from_host
 from torchdev_lint.flow.callsites import Unwritten
-from torchdev_lint.flow.conditions import And, Atom, Formula, Key, Not, atoms
+from torchdev_lint.flow.conditions import Atom, Formula, Key, atoms, chooses_host
 from torchdev_lint.flow.events import Place, Transfer
 from torchdev_lint.flow.evidence import (
     TESTING,
@@ -205,27 +205,9 @@ def _is_size(key: Key) -> bool:
     return False
 
 
-_WANTS_ACCELERATOR = re.compile(r"(?i)(?:^|_|\.)(?:on_|use_?)?(?:cuda|gpu)$")
-
-
 def host_was_chosen(path: tuple[Formula, ...]) -> bool:
-    """Whether a flag says that no accelerator is used here: `if use_gpu: ... else: ...`.
-
-    So does one that was computed as `wanted and torch.cuda.is_available()`.
-    """
-    return any(
-        isinstance(fact, Not)
-        and isinstance(fact.operand, And)
-        and any(isinstance(one, Atom) and one.kind == "available" for one in fact.operand.operands)
-        for fact in path
-    ) or any(
-        isinstance(fact, Not)
-        and isinstance(fact.operand, Atom)
-        and fact.operand.kind == "opaque"
-        and _WANTS_ACCELERATOR.search(fact.operand.text) is not None
-        and re.search(r"(?i)no_|disable", fact.operand.text) is None
-        for fact in path
-    )
+    """Whether a flag says that no accelerator is used here: `if use_gpu: ... else: ...`."""
+    return any(map(chooses_host, path))
 
 
 _RUNS_ITSELF = re.compile(r"(?m)^(?:if __name__ *== *['\"]__main__['\"]|for |while |with )")

@@ -6,6 +6,7 @@ for under assignments of the atoms that a run could have.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any, TypeAlias
@@ -317,3 +318,17 @@ def facts(formula: Formula) -> tuple[Formula, ...]:
             return (formula, *(fact for operand in operands for fact in facts(negate(operand))))
         case _:
             return (formula,)
+
+
+_WANTS_ACCELERATOR = re.compile(r"(?i)(?:^|_|\.)(?:on_|use_?)?(?:cuda|gpu)$")
+
+
+def chooses_host(fact: Formula) -> bool:
+    """Whether a fact is that no accelerator is wanted: `not use_gpu`, and `not (wanted and torch.cuda.is_available())`."""
+    match fact:
+        case Not(And(operands)):
+            return any(isinstance(one, Atom) and one.kind == "available" for one in operands)
+        case Not(Atom(kind="opaque", text=text)):
+            return _WANTS_ACCELERATOR.search(text) is not None and re.search(r"(?i)no_|disable", text) is None
+        case _:
+            return False

@@ -18,6 +18,8 @@ from torchdev_lint.flow.conditions import (
     Formula,
     Key,
     atoms,
+    chooses_host,
+    negate,
     truth,
 )
 from torchdev_lint.flow.immutable import dataclass
@@ -296,6 +298,18 @@ def _selects(device: Device) -> bool:
     return any(not isinstance(leaf, Cpu) for leaf in leaves(device))
 
 
+def _is_for_host(device: Device, assignment: dict[Atom, bool]) -> bool:
+    """Whether a device is what it is because no accelerator is wanted: `if use_gpu: p = p.cpu()`, where nothing else was brought along."""
+    while isinstance(device, Choice):
+        settled = truth(device.guard, assignment)
+        if settled is None:
+            return False
+        if chooses_host(device.guard if settled else negate(device.guard)):
+            return True
+        device = device.then if settled else device.otherwise
+    return False
+
+
 _OF_DEVICES = re.compile(
     r"(?i)cuda|gpu|cpu|device|host|mps|xpu|tpu|npu|hpu|xla|hip|rocm|accelerat|parallel|distribut|ddp|fsdp|rank|world|amp|cache|debug"
 )
@@ -403,6 +417,8 @@ def conflict(left: Device, right: Device, path: Sequence[Formula] = ()) -> Confl
                 and (_selects(right) if isinstance(here, Symbol) else _selects(left))
             ):
                 # the side that is the CPU here is an accelerator under other conditions: the symbol may follow them too
+                level = Level.NO
+            if level == Level.POSSIBLE and any(_is_for_host(device, assignment) for device in (left, right)):
                 level = Level.NO
             differs_everywhere = differs_everywhere and level != Level.NO
             if level > (best.level if best else Level.NO):
