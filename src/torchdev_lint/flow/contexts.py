@@ -58,7 +58,8 @@ def visit_With(frame: Frame, node: cst.With) -> None:
         frame.analysis.muted += 1
         frame.handlers += 1
     returned = len(frame.returns)
-    broken = len(frame.loops[-1].breaks) if frame.loops else 0
+    loop = frame.loops[-1] if frame.loops else None
+    broken, continued = (len(loop.breaks), len(loop.continues)) if loop is not None else (0, 0)
     frame.execute(node.body.body)
     if expects_failure:
         frame.analysis.muted -= 1
@@ -66,13 +67,18 @@ def visit_With(frame: Frame, node: cst.With) -> None:
     if leaving:
         here, alive = frame.env, frame.alive
         early = [env for _, env in frame.returns[returned:]]
-        early += frame.loops[-1].breaks[broken:] if frame.loops else []
+        early += loop.breaks[broken:] if loop is not None else []
         for env in [*early, *([here] if alive else [])]:
             frame.env = env
             for left in reversed(leaving):
                 _leave(frame, left, node)
         frame.env, frame.alive = here, alive
     frame.env.default_device = default
+    flows = [env for _, env in frame.returns[returned:]]
+    if loop is not None:
+        flows += [*loop.breaks[broken:], *loop.continues[continued:]]
+    for env in flows:  # `return nn.Linear(2, 2)` on the way out, too
+        env.default_device = default
 
 
 def _method(frame: Frame, manager: Object, name: str) -> bool:

@@ -30,7 +30,9 @@ from torchdev_lint.flow.conditions import (
     Formula,
     conjunction,
     disjunction,
+    known,
     negate,
+    truth,
 )
 from torchdev_lint.flow.frame import Frame, expression
 from torchdev_lint.flow.functions import evaluate_defaults
@@ -200,19 +202,18 @@ def _dict_display(frame: Frame, node: cst.Dict) -> Value:
 @expression(cst.IfExp)
 def visit_IfExp(frame: Frame, node: cst.IfExp) -> Value:
     test = truths.condition(frame, node.test)
-    if test not in (TRUE, FALSE) and _may_move(node):
+    settled = truth(test, known(frame.env.path).assignment)
+    if settled is not None:
+        return frame.evaluate(node.body if settled else node.orelse)
+    if _may_move(node):
         then, otherwise = frame.either(
             test, lambda: frame.evaluate(node.body), lambda: frame.evaluate(node.orelse)
         )
     else:
-        with frame.assuming(test), frame.quietly() if test == FALSE else nullcontext():
+        with frame.assuming(test):
             then = frame.evaluate(node.body)
-        with frame.assuming(negate(test)), frame.quietly() if test == TRUE else nullcontext():
+        with frame.assuming(negate(test)):
             otherwise = frame.evaluate(node.orelse)
-    if test == TRUE:
-        return then
-    if negate(test) == TRUE:
-        return otherwise
     lost_index.check_choice(frame, node, test, then, otherwise)
     return _choice(test, then, otherwise)
 

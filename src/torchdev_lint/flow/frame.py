@@ -156,6 +156,7 @@ class Frame:
         self.round: tuple[int, ...] = ()
         """The same for loops that are run item by item: each makes objects of its own."""
         self.handlers = 0
+        self.reads_tried = 0
         self.discarded: Any = None
         self.discarded_with: Any = None
         """The whole expression statement that `discarded` is, or is an element of."""

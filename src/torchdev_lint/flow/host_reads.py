@@ -35,6 +35,8 @@ from torchdev_lint.torch_api.modules import MODEL_METHODS
 
 def check_method(frame: Frame, receiver: Value, name: str, site: CallSite) -> None:
     """`receiver.numpy()`: publish a `HostRead` when the receiver is on an accelerator."""
+    if frame.reads_tried:
+        return
     forced = site.keyword("force") or (site.get(0, "force") if name == "numpy" else None)
     if forced is not None and not (isinstance(forced.value, Literal) and forced.value.value is False):
         return
@@ -57,6 +59,8 @@ def check_arguments(frame: Frame, site: CallSite, *, in_lists_only: bool = False
 
     `in_lists_only`: a tensor by itself is not read, what stands in a list or tuple is.
     """
+    if frame.reads_tried:
+        return
     if any(_says_no_tensor(fact) for fact in frame.env.path):
         return  # the branch for arrays: whoever gives a tensor along with one is not what it is written for
     for argument in site.arguments:

@@ -273,6 +273,12 @@ def set_attribute(frame: Frame, receiver: Value, name: str, value: Value) -> Non
             state = frame.state(receiver)
             if _is_descriptor(frame, state, name):
                 value = UNKNOWN  # its `__set__` says what becomes of the value
+            elif state.model is not None and state.model.find("__setattr__") is not None:
+                # what the class does with it besides is not followed: it may be moved, or kept to be moved with others
+                if state.kind != "module":
+                    escape(frame, value)
+                if isinstance(value, Tensor):
+                    value = UNKNOWN
             name = attribute_name(state, name)
             owned = moves_with_owner(frame, value) or (
                 state.kind == "module" and _is_named_like_module(name, value)

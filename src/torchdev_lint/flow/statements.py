@@ -248,11 +248,14 @@ def visit_Try(frame: Frame, node: cst.Try | cst.TryStar) -> None:
     catches = any(_catches_device_errors(handler) for handler in node.handlers)
     # `except RuntimeError: return net(x.to(device))`: what fails here is done again with what was moved
     retried = any(_catches_device_errors(handler) and _moves(handler.body) for handler in node.handlers)
+    tried = any(_tries_reads(handler) for handler in node.handlers)
     frame.handlers += catches
+    frame.reads_tried += tried
     frame.analysis.muted += retried
     end = frame.run_branch(body_env, node.body.body)
     frame.analysis.muted -= retried
     frame.handlers -= catches
+    frame.reads_tried -= tried
     flows: list[Environment | None] = []
     if end is not None and node.orelse is not None:
         end = frame.run_branch(end, node.orelse.body.body)
@@ -292,21 +295,35 @@ def _moves(body: cst.BaseSuite) -> bool:
 
 
 def _catches_device_errors(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
-    if handler.type is None:
-        return True
-    names: list[str] = []
+    return handler.type is None or bool(
+        {"Exception", "BaseException", "RuntimeError", "AssertionError"} & _caught(handler)
+    )
+
+
+def _tries_reads(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
+    """`except TypeError: return x.cpu().numpy()`: what PyTorch raises where numpy is to read an accelerator's memory is expected."""
+    body = handler.body.body
+    raises = isinstance(body[-1], cst.SimpleStatementLine) and isinstance(body[-1].body[-1], cst.Raise)
+    return "TypeError" in _caught(handler) and not raises
+
+
+def _caught(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> set[str]:
+    """The names of the errors that a handler is for."""
+    names: set[str] = set()
     types = (
         [element.value for element in handler.type.elements]
         if isinstance(handler.type, cst.Tuple)
         else [handler.type]
+        if handler.type is not None
+        else []
     )
     for node in types:
         match node:
             case cst.Name(value=name) | cst.Attribute(attr=cst.Name(value=name)):
-                names.append(name)
+                names.add(name)
             case _:
                 pass
-    return bool({"Exception", "BaseException", "RuntimeError", "AssertionError"} & set(names))
+    return names
 
 
 @statement(cst.Match)
