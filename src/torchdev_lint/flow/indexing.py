@@ -175,11 +175,16 @@ def counters(frame: Frame) -> frozenset[str]:
 
 
 def _counts(turns: cst.BaseExpression) -> bool:
-    """`range(n)`, `reversed(range(n))`, `tqdm(range(n))`."""
+    """`range(n)`, `reversed(range(n))`, `tqdm(range(n))`; and `labels.unique().tolist()`, numbers (or lists of them) as well."""
     match turns:
+        case cst.Call(func=cst.Attribute(attr=cst.Name(value="tolist")), args=[]):
+            return True
         case cst.Call(func=cst.Name(value="range" | "trange")):
             return True
-        case cst.Call(func=cst.Name(value="reversed" | "tqdm" | "list"), args=[cst.Arg(value=inner), *_]):
+        case cst.Call(
+            func=cst.Name(value="reversed" | "sorted" | "set" | "tqdm" | "list"),
+            args=[cst.Arg(value=inner), *_],
+        ):
             return _counts(inner)
         case _:
             return False

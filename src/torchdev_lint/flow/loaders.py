@@ -46,7 +46,7 @@ def loader(frame: Frame, site: CallSite) -> Value:
     on_host = Tensor(Cpu(origin), batch=True)
     element: Value = on_host
     if collate is not None and collate.value != NONE:
-        element = _collated(frame, collate.value, site, dataset)
+        element = _collated(frame, collate, dataset)
     elif dataset is not None:
         element = _element(frame, dataset.value, site, on_host)
     if collate is None or collate.value == NONE:
@@ -54,10 +54,27 @@ def loader(frame: Frame, site: CallSite) -> Value:
             element = _read_as_numbers(frame, dataset.value, element, replace(on_host, guess=True))
         element = _batched(element, origin)
     element = without_cell(element)
+    if isinstance(element, Object):
+        frame.analysis.notes[_AS_IT_COMES, element.key] = frame.state(element)
     state = State("loader", UNKNOWN_DEVICE, "torch.utils.data.DataLoader", element=element)
     if dataset is not None:
         state = state.with_attribute("dataset", dataset.value)
     return frame.fresh(site.node, state, "DataLoader")
+
+
+_AS_IT_COMES = "a batch as it comes"
+
+
+def anew(frame: Frame, node: cst.CSTNode, item: Value) -> Value:
+    """What a loop is given: each time another batch, though of one loader. What was done with those of an earlier loop is not done to it."""
+    match item:
+        case Object(key=key, text=text):
+            state = frame.analysis.notes.get((_AS_IT_COMES, key))
+            return item if state is None else frame.fresh(node, state, text)
+        case Items(items) if any(isinstance(one, Object) for one in items):
+            return replace(item, items=tuple(anew(frame, node, one) for one in items))
+        case _:
+            return item
 
 
 def _element(frame: Frame, dataset: Value, site: CallSite, on_host: Tensor) -> Value:
@@ -235,9 +252,11 @@ def _item(frame: Frame, dataset: Object, site: CallSite, on_host: Tensor) -> Val
     return given if isinstance(given, (Tensor, Items, Entries)) else UNKNOWN
 
 
-def _collated(frame: Frame, collate: Value, site: CallSite, dataset: Argument | None) -> Value:
+def _collated(frame: Frame, collate: Argument, dataset: Argument | None) -> Value:
     from torchdev_lint.flow.calls import call_value
 
+    # not at the loader's own call: an instance of a class that puts batches together is another thing than the loader
+    site = CallSite(collate.node.value)
     batch: Value = Many(UNKNOWN)
     if dataset is not None and isinstance(dataset.value, (Items, Many)):
         batch = Many(element_of(dataset.value))
@@ -248,7 +267,7 @@ def _collated(frame: Frame, collate: Value, site: CallSite, dataset: Argument | 
         elif state.element != UNKNOWN:
             batch = Many(state.element)
     argument = Argument(batch, cst.Arg(cst.Name("batch")))
-    result = call_value(frame, collate, CallSite(site.node, (argument,)))
+    result = call_value(frame, collate.value, CallSite(site.node, (argument,)))
     known = isinstance(result, Object) and frame.state(result).kind == "instance"
     return result if known or isinstance(result, (Tensor, Items, Entries)) else UNKNOWN
 

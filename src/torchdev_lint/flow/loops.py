@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import libcst as cst
 
 from torchdev_lint.flow import (
+    loaders,
     lost_copies,
     truths,
     turns,
@@ -37,7 +38,9 @@ def visit_For(frame: Frame, node: cst.For) -> None:
     )
     # nested loops multiply: beyond the budget each body is run once
     again = 2 if frame.analysis.budget > 0 else 1
-    items = rounds(frame, iterable) if known else [iterate(frame, iterable)] * again
+    items = (
+        rounds(frame, iterable) if known else [loaders.anew(frame, node, iterate(frame, iterable))] * again
+    )
     lost_copies.check(frame, node, items)
 
     start = frame.env.heap
