@@ -92,10 +92,12 @@ def _is_menu(node: cst.Tuple | cst.List | cst.Set) -> bool:
 
 
 def fold(node: cst.BinaryOperation, left: Value, right: Value) -> Literal | None:
-    """`"cuda:" + "0"` and `"cuda:%d" % 0`; `8 - 1`."""
+    """`"cuda:" + "0"` and `"cuda:%d" % 0`; `8 - 1`, and `1 - momentum`, which is a number and no tensor."""
     match left, right:
         case Literal(value=int(one)), Literal(value=int(other)):
             return _fold_numbers(node.operator, one, other)
+        case Literal(value=int(number) | float(number)), Literal(value=int(by) | float(by)):
+            return _fold_fractions(node.operator, number, by)
         case _:
             pass
     if not (isinstance(left, Literal) and isinstance(left.value, str)):
@@ -119,6 +121,18 @@ def fold(node: cst.BinaryOperation, left: Value, right: Value) -> Literal | None
                 return Literal(left.value % given, node)
             except (TypeError, ValueError):
                 return None
+        case _:
+            return None
+
+
+def _fold_fractions(operator: cst.BaseBinaryOp, one: float, other: float) -> Literal | None:
+    match operator:
+        case cst.Add():
+            return Literal(one + other)
+        case cst.Subtract():
+            return Literal(one - other)
+        case cst.Multiply():
+            return Literal(one * other)
         case _:
             return None
 

@@ -66,7 +66,7 @@ _AS_IT_COMES = "a batch as it comes"
 
 
 def anew(frame: Frame, node: cst.CSTNode, item: Value) -> Value:
-    """What a loop is given: each time another batch, though of one loader. What was done with those of an earlier loop is not done to it."""
+    """What a loop is given: each time another batch, though of one loader: nothing was done with it that an earlier loop did."""
     match item:
         case Object(key=key, text=text):
             state = frame.analysis.notes.get((_AS_IT_COMES, key))

@@ -268,6 +268,28 @@ for batch in loader:
         Means(4).update(net(torch.zeros(5, 3).to(device)), torch.zeros(5).long().to(device))
         """,
     ),
+    "the rest of a number that an instance keeps, times what may be of one element": (
+        """
+        class Mean:
+            def __init__(self, n, momentum=0.9):
+                self.mean, self.momentum = torch.zeros(n), momentum
+            def update(self, x, y):
+                new = x[y > 0].mean(0).cpu()
+                self.mean = self.momentum * self.mean + (1 - self.momentum) * new
+        net = nn.Linear(3, 3).to(device)
+        Mean(3).update(net(torch.zeros(5, 3).to(device)), torch.zeros(5).to(device))
+        """,
+        """
+        class Mean:
+            def __init__(self, n, momentum=0.9):
+                self.mean, self.momentum = torch.zeros(n), momentum
+            def update(self, x, y):
+                new = x[y > 0].mean(0)
+                self.mean = self.momentum * self.mean + (1 - self.momentum) * new
+        net = nn.Linear(3, 3).to(device)
+        Mean(3).update(net(torch.zeros(5, 3).to(device)), torch.zeros(5).to(device))
+        """,
+    ),
 }
 
 
