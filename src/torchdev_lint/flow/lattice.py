@@ -400,6 +400,7 @@ def conflict(left: Device, right: Device, path: Sequence[Formula] = ()) -> Confl
     free_right = {atom for atom in right_atoms if atom.kind == "opaque"}
     ordered = sorted(relevant, key=lambda atom: (atom.kind, repr(atom.key)))
     left_behind = _is_left_behind(left, right) or _is_left_behind(right, left)
+    after_others = _after_others(left_atoms ^ right_atoms, about, facts_here)
     best: Conflict | None = None
     doubted: set[str] = set()
     differs_everywhere = True
@@ -420,6 +421,11 @@ def conflict(left: Device, right: Device, path: Sequence[Formula] = ()) -> Confl
                 level = Level.NO
             if level == Level.POSSIBLE and any(_is_for_host(device, assignment) for device in (left, right)):
                 level = Level.NO
+            if level != Level.NO and (
+                _turns_on(left, after_others & left_atoms, assignment)
+                or _turns_on(right, after_others & right_atoms, assignment)
+            ):
+                level = Level.NO
             differs_everywhere = differs_everywhere and level != Level.NO
             if level > (best.level if best else Level.NO):
                 best = Conflict(level, here, there)
@@ -434,6 +440,46 @@ def conflict(left: Device, right: Device, path: Sequence[Formula] = ()) -> Confl
     else:
         known = free_left <= free_right if left_at_fault else free_right <= free_left
     return best if known or left_behind or differs_everywhere else None
+
+
+def _after_others(asked: Iterable[Atom], about: set[Key], facts: Sequence[Formula]) -> set[Atom]:
+    """The questions of a device for the place of a thing that nothing is known of: `if batch.is_cuda: state = state.cuda()`.
+
+    What follows it is where that thing is, and so is unknown, too; but not an argument, which is assumed to be on an accelerator.
+    """
+    settled = frozenset().union(*map(atoms, facts))
+    return {
+        atom
+        for atom in asked
+        if atom not in settled and (_asks_of_another(atom, about) or _asks_of_something(atom))
+    }
+
+
+def _asks_of_another(atom: Atom, about: set[Key]) -> bool:
+    return (
+        atom.kind == "device-type"
+        and atom.key[0][:1] == ("device",)
+        and atom.key[0] not in about
+        and atom.key[0][1][:1] not in (("parameter",), ("self",))
+    )
+
+
+def _asks_of_something(atom: Atom) -> bool:
+    import libcst as cst
+
+    node = atom.node
+    return (
+        atom.kind == "opaque"
+        and atom.key[0] == "node"
+        and isinstance(node, cst.Attribute)
+        and node.attr.value in ("is_cuda", "is_cpu")
+    )
+
+
+def _turns_on(device: Device, asked: Iterable[Atom], assignment: dict[Atom, bool]) -> bool:
+    """Whether a device is another one if one of the questions is answered the other way."""
+    here = _settle(device, assignment)
+    return any(_settle(device, assignment | {atom: not assignment[atom]}) != here for atom in asked)
 
 
 def describe(device: Device) -> str:

@@ -1,0 +1,91 @@
+"""Pairs of look-alikes of tensors that meet: what keeps them together in one program, and is missing in another."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from torchdev_lint.config import Config
+from torchdev_lint.engine.findings import findings
+from torchdev_lint.engine.sources import DiskSources
+
+HEAD = "import torch\nfrom torch import nn\n"
+
+PAIRS: dict[str, tuple[str, str]] = {
+    "a state that follows a batch of which nothing is known": (
+        """
+        import argparse
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--no-cuda", action="store_true")
+        args = parser.parse_args()
+        args.cuda = not args.no_cuda and torch.cuda.is_available()
+        class Decoder(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.inner = nn.Linear(1, 1)
+            def forward(self, inputs, table):
+                state = torch.zeros(inputs.size(0))
+                if inputs.is_cuda:
+                    state = state.cuda()
+                state = state + self.inner(inputs)
+                return state.matmul(table)
+        table = torch.tensor([1.0])
+        decoder = Decoder()
+        if args.cuda:
+            decoder.cuda()
+            table = table.cuda()
+        def train(loader):
+            for data in loader:
+                if args.cuda:
+                    data = data.cuda()
+                decoder(torch.autograd.Variable(data), table)
+        train(load())
+        """,
+        """
+        import argparse
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--no-cuda", action="store_true")
+        args = parser.parse_args()
+        args.cuda = not args.no_cuda and torch.cuda.is_available()
+        class Decoder(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.inner = nn.Linear(1, 1)
+            def forward(self, inputs, table):
+                state = torch.zeros(inputs.size(0))
+                if args.cuda:
+                    state = state.cuda()
+                state = state + self.inner(inputs)
+                return state.matmul(table)
+        table = torch.tensor([1.0])
+        decoder = Decoder()
+        if args.cuda:
+            decoder.cuda()
+        def train(loader):
+            for data in loader:
+                if args.cuda:
+                    data = data.cuda()
+                decoder(torch.autograd.Variable(data), table)
+        train(load())
+        """,
+    ),
+}
+
+
+def _told(root: Path, files: dict[str, str], name: str) -> list[str]:
+    """The findings of a file in a repository with these files."""
+    (root / ".git").mkdir(parents=True)
+    for path, text in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(textwrap.dedent(text))
+    found = findings((root / name).read_text(), str(root / name), Config(root=str(root)), sources=DiskSources())
+    return [one.code for one in found if one.code in ("TDV001", "TDV004", "TDV005", "TDV006")]
+
+
+@pytest.mark.parametrize(("right", "wrong"), PAIRS.values(), ids=PAIRS)
+def test_pair(tmp_path: Path, right: str, wrong: str) -> None:
+    """Nothing is told of the one, something of the other."""
+    assert _told(tmp_path / "right", {"model.py": HEAD + textwrap.dedent(right)}, "model.py") == []
+    assert _told(tmp_path / "wrong", {"model.py": HEAD + textwrap.dedent(wrong)}, "model.py")
