@@ -26,7 +26,7 @@ from torchdev_lint.flow.evidence import (
     tested_for_none,
 )
 from torchdev_lint.flow.frame import Frame
-from torchdev_lint.flow.host_functions import HOST_FILE, transforms_of
+from torchdev_lint.flow.host_functions import HOST_FILE, shows_something, transforms_of
 from torchdev_lint.flow.lattice import (
     ATTRIBUTE,
     Accelerator,
@@ -89,7 +89,7 @@ def worth_telling(frame: Frame, found: Conflict) -> bool:
         or learn(_follows_default_device, frame, found)
     ):
         return False
-    if host_was_chosen(frame.env.path) or _is_for_export(frame):
+    if host_was_chosen(frame.env.path) or _is_for_export(frame) or shows_something(frame):
         return False
     for leaf in (found.left, found.right):
         if isinstance(leaf, Cpu) and _says_where(leaf.origin):
@@ -329,6 +329,13 @@ def _is_moved_then(frame: Frame, operand: Operand) -> bool:
             case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=value) if not met:
                 if any(part is operand.node for part in walk(value)):
                     names, met = {name}, True
+            case cst.Assign(
+                targets=[cst.AssignTarget(target=cst.Name(value=target))],
+                value=cst.Call(
+                    func=cst.Attribute(value=cst.Name(value=name), attr=cst.Name(value="cuda")), args=[]
+                ),
+            ) if target == name and name in names:
+                return True
             case cst.Call(
                 func=cst.Attribute(value=cst.Name(value=name), attr=cst.Name(value="to" | "cuda")),
                 args=[cst.Arg(value=given), *_],

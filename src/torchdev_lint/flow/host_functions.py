@@ -10,6 +10,7 @@ import re
 import libcst as cst
 
 from torchdev_lint.flow.evidence import TENSOR_ANNOTATION
+from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.trees import remembered, walk
 from torchdev_lint.flow.values import Api, Class, Function
@@ -26,6 +27,19 @@ _HOST_FUNCTION = re.compile(
     r"export\w*|test|tests|setup|load\w*|tokeni[sz]e\w*|read\w*|write\w*|print\w*|report\w*|dump\w*|to_numpy|worker\w*|viterbi\w*)(?:_|$)"
 )
 """Functions, by name, that work on the host."""
+
+_SHOWS = re.compile(r"(?i)(?:^|_)(?:plot\w*|draw\w*|visuali[sz]e\w*|imshow)(?:_|$)")
+
+
+def shows_something(frame: Frame) -> bool:
+    """Whether one of the functions on the way here draws what it is given: a library of plots takes nothing else than tensors of the CPU."""
+    current: Frame | None = frame
+    while current is not None:
+        if current.function is not None and _SHOWS.search(current.function.name):
+            return True
+        current = current.caller
+    return False
+
 
 HOST_CLASS = re.compile(
     r"(?:Dataset|DataModule|Collat\w+|Transforms?|Augment\w*|Tokenizer\w*|Plotter|Visuali[sz]er|TestCase|Tests?|Reader|Writer)$"

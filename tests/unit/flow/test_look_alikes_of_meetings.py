@@ -71,6 +71,40 @@ PAIRS: dict[str, tuple[str, str]] = {
         train(load())
         """,
     ),
+    "what comes of it is moved under a flag: it is on the CPU until then": (
+        """
+        class Policy:
+            def joined(self, batch: dict):
+                state = batch["state"].unsqueeze(-2)
+                state = torch.cat([state, torch.eye(3)], dim=-1)
+                if self.args.cuda:
+                    state = state.cuda()
+                return state
+        """,
+        """
+        class Policy:
+            def joined(self, batch: dict):
+                state = batch["state"].unsqueeze(-2)
+                both = torch.cat([state, torch.eye(3)], dim=-1)
+                if self.args.cuda:
+                    state = state.cuda()
+                return both
+        """,
+    ),
+    "a helper that draws": (
+        """
+        def preview(field: torch.Tensor, size):
+            plot_grid(field[0], size)
+        def plot_grid(field: torch.Tensor, size):
+            picture.paint(torch.cat([field, torch.zeros(size)]))
+        """,
+        """
+        def preview(field: torch.Tensor, size):
+            bend_grid(field[0], size)
+        def bend_grid(field: torch.Tensor, size):
+            picture.paint(torch.cat([field, torch.zeros(size)]))
+        """,
+    ),
 }
 
 
