@@ -69,6 +69,10 @@ def call_method(frame: Frame, tensor: Tensor, name: str, site: CallSite) -> Valu
         if site.receiver is not None:
             assign(frame, site.receiver, UNKNOWN)
         return UNKNOWN
+    if name in ("items", "keys") and not (tensor.mapping or tensor.batch) and site.receiver is not None:
+        # what a loader gave is a dict: its items may be replaced by moved ones
+        tensor = replace(tensor, batch=True)
+        assign(frame, site.receiver, tensor)
     if name in ("items", "values", "keys") and (tensor.mapping or tensor.batch or tensor.guess):
         part = Tensor(tensor.device, guess=tensor.guess)
         if name == "keys":

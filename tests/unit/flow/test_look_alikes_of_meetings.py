@@ -91,6 +91,34 @@ PAIRS: dict[str, tuple[str, str]] = {
                 return both
         """,
     ),
+    "a dict of labels whose items a loop replaces": (
+        """
+        class Data(torch.utils.data.Dataset):
+            def __getitem__(self, index):
+                return self.read(index)
+        def train(model: nn.Module, gpu):
+            model.cuda(gpu)
+            criterion = nn.CrossEntropyLoss().cuda(gpu)
+            for images, labels in torch.utils.data.DataLoader(Data(), batch_size=4):
+                images = images.cuda(gpu)
+                for name, _ in labels.items():
+                    labels[name] = labels[name].cuda(gpu)
+                criterion(model(images), labels)
+        """,
+        """
+        class Data(torch.utils.data.Dataset):
+            def __getitem__(self, index):
+                return self.read(index)
+        def train(model: nn.Module, gpu):
+            model.cuda(gpu)
+            criterion = nn.CrossEntropyLoss().cuda(gpu)
+            for images, labels in torch.utils.data.DataLoader(Data(), batch_size=4):
+                images = images.cuda(gpu)
+                for name, _ in labels.items():
+                    there = labels[name].cuda(gpu)
+                criterion(model(images), labels)
+        """,
+    ),
     "a helper that draws": (
         """
         def preview(field: torch.Tensor, size):
