@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from torchdev_lint.flow import disagreeing_returns, registration
+from torchdev_lint.flow import disagreeing_returns, project_forwards, registration
 from torchdev_lint.flow.attribution import host_was_chosen, report_at, worth_telling
 from torchdev_lint.flow.built_for_arguments import is_built_for
 from torchdev_lint.flow.callsites import Argument, CallSite
@@ -56,6 +56,12 @@ def check_model_call(frame: Frame, site: CallSite, callee: Callee) -> None:
             found = conflict(callee.device, operand.device, frame.env.path)
             if found is not None and found.level == Level.POSSIBLE and _may_be_brought(callee, found):
                 continue
+            if (
+                found is not None
+                and found.level != Level.NO
+                and _brought_inside(frame, site, operand, callee)
+            ):
+                continue
             if found is not None and found.level != Level.NO:
                 _input_elsewhere(frame, site, callee, operand, found)
             else:
@@ -73,7 +79,7 @@ def check_model_call(frame: Frame, site: CallSite, callee: Callee) -> None:
                 continue
             if not sure and not _is_sure_input(frame, operand, other, found):
                 continue
-            if not sure and _may_be_brought(callee, found):
+            if not sure and (_may_be_brought(callee, found) or _brought_inside(frame, site, operand, callee)):
                 continue
             report = report_at(frame, operand, found)
             if report is not None and not publish_unregistered(frame, site.node, found, other):
@@ -118,6 +124,14 @@ def _may_be_brought(callee: Callee, found: Conflict) -> bool:
     root = None if found.right.origin is None else found.right.origin.root()
     loss = callee.is_loss or _LOSS_NAME.search(callee.text) is not None
     return root is not None and root.what == "left" and not loss
+
+
+def _brought_inside(frame: Frame, site: CallSite, operand: Operand, callee: Callee) -> bool:
+    """Whether the project's models of which this may be one bring the input themselves."""
+    return any(
+        argument.node is operand.node and project_forwards.bring(frame, site, argument, callee)
+        for argument in site.arguments
+    )
 
 
 def _note_wanted(frame: Frame, given: Device) -> None:

@@ -142,7 +142,9 @@ def _told(root: Path, files: dict[str, str], name: str) -> list[str]:
     for path, text in files.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(textwrap.dedent(text))
-    found = findings((root / name).read_text(), str(root / name), Config(root=str(root)), sources=DiskSources())
+    found = findings(
+        (root / name).read_text(), str(root / name), Config(root=str(root)), sources=DiskSources()
+    )
     return [one.code for one in found if one.code in ("TDV001", "TDV004", "TDV005", "TDV006")]
 
 
@@ -151,3 +153,43 @@ def test_pair(tmp_path: Path, right: str, wrong: str) -> None:
     """Nothing is told of the one, something of the other."""
     assert _told(tmp_path / "right", {"model.py": HEAD + textwrap.dedent(right)}, "model.py") == []
     assert _told(tmp_path / "wrong", {"model.py": HEAD + textwrap.dedent(wrong)}, "model.py")
+
+
+TRAINER = """
+import torch
+class Trainer:
+    def __init__(self, generator, device):
+        self.generator = generator.to(device)
+    def validate(self, batch, device):
+        table = torch.zeros(3)
+        return self.generator(batch.to(device), table=table)
+"""
+OUTER = """
+import torch
+from torch import nn
+class Generator(nn.Module):
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+    def forward(self, x, table=None):
+        return self.inner(x, table=table)
+class Inner(nn.Module):
+    def forward(self, x, table=None):
+        if table is not None:
+            BODY
+        return x
+"""
+FORWARDS = {
+    "that move it": ("x = x @ table[None].expand(3, -1).to(x.device)", []),
+    "that replace it": ("table = table.to(x.device)\n            x = x @ table", []),
+    "that do not read it": ("x = x + 1", []),
+    "that read it as it is": ("x = x @ table[None].expand(3, -1)", ["TDV001"]),
+    "that move something else": ("x = x.to(x.device) @ table", ["TDV001"]),
+}
+
+
+@pytest.mark.parametrize(("body", "found"), FORWARDS.values(), ids=FORWARDS)
+def test_the_forwards_of_the_project(tmp_path: Path, body: str, found: list[str]) -> None:
+    """A model that a constructor was given is one of the project's, by the keywords that it is called with."""
+    files = {"trainer.py": TRAINER, "models.py": OUTER.replace("BODY", body)}
+    assert _told(tmp_path, files, "trainer.py") == found
