@@ -52,7 +52,28 @@ def given_from_host(frame: Frame, key: Key) -> bool:
     function = owner_of(frame, key)
     if function is None:
         return False
-    return _goes_along(function.node, str(key[2])) or place_given(frame, key) == "host"
+    return (
+        _goes_along(function.node, str(key[2]))
+        or _helps_to_build(frame, function, str(key[2]))
+        or place_given(frame, key) == "host"
+    )
+
+
+def _helps_to_build(frame: Frame, function: Function, parameter: str) -> bool:
+    """Whether constructors are all that gives a function this: what they are building has not been moved yet."""
+    if function.name.startswith("__"):
+        return False
+    owner = "" if function.owner is None else function.owner.name
+    scopes = [
+        scope
+        for call, scope in calls_of(frame, function.name, owner)
+        if scope is not function.node and _may_give(function.node, call, parameter)
+    ]
+    return bool(scopes) and all(scope is not None and scope.name.value == "__init__" for scope in scopes)
+
+
+def _may_give(node: cst.FunctionDef, call: cst.Call, parameter: str) -> bool:
+    return any(one.star for one in call.args) or argument_given(node, call, parameter) is not None
 
 
 def place_given(frame: Frame, key: Key) -> Place:

@@ -32,7 +32,7 @@ _SHOWS = re.compile(r"(?i)(?:^|_)(?:plot\w*|draw\w*|visuali[sz]e\w*|imshow)(?:_|
 
 
 def shows_something(frame: Frame) -> bool:
-    """Whether one of the functions on the way here draws what it is given: a library of plots takes nothing else than tensors of the CPU."""
+    """Whether one of the functions on the way here draws what it is given, which is on the CPU then."""
     current: Frame | None = frame
     while current is not None:
         if current.function is not None and _SHOWS.search(current.function.name):

@@ -193,3 +193,35 @@ def test_the_forwards_of_the_project(tmp_path: Path, body: str, found: list[str]
     """A model that a constructor was given is one of the project's, by the keywords that it is called with."""
     files = {"trainer.py": TRAINER, "models.py": OUTER.replace("BODY", body)}
     assert _told(tmp_path, files, "trainer.py") == found
+
+
+MEASURE = """
+import torch
+from torch import nn
+def shape_of(module: nn.Module, shape):
+    return module(torch.zeros(shape)).shape
+"""
+NET = """
+import torch
+from torch import nn
+from measure import shape_of
+class Net(nn.Module):
+    def __init__(self, backbone, shape):
+        super().__init__()
+        self.backbone = backbone
+        self.head = nn.Linear(shape_of(backbone, shape)[1], 2)
+    def forward(self, x):
+        return self.head(self.backbone(x))
+    def other(self, shape):
+        return SIZE
+"""
+
+
+@pytest.mark.parametrize(
+    ("size", "found"), [("shape[1]", []), ("shape_of(self.backbone, shape)", ["TDV005"])]
+)
+def test_what_constructors_call(tmp_path: Path, size: str, found: list[str]) -> None:
+    """They build on the CPU, in other files as well; what calls the same function later has moved models."""
+    files = {"measure.py": MEASURE, "net.py": NET.replace("SIZE", size)}
+    files["use.py"] = "import net\nnet.Net(None, (1, 3)).cuda()\n"
+    assert _told(tmp_path, files, "measure.py") == found
