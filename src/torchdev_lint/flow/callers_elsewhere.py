@@ -44,6 +44,36 @@ _ARRAYS = ("np.", "numpy.", "cv2.", "torchvision.models.")
 _MAKES = re.compile(r"(?:^|\.)(?:from_numpy|Tensor|FloatTensor|LongTensor|IntTensor)$")
 
 
+_MAKES_OF_PICTURE = re.compile(r"(?:^|\.)(?:ToTensor|PILToTensor|to_tensor|pil_to_tensor)$")
+"""What makes a tensor of a picture or an array, on the CPU."""
+_PICTURE_MODE = re.compile(r"^(?:1|A|L|P|LA|RGB|RGBA|RGBX|CMYK|YCbCr|LAB|HSV|I|F)$")
+"""How pictures of PIL keep their colours (https://pillow.readthedocs.io/en/stable/handbook/concepts.html#concept-modes)."""
+
+
+def _gives_picture(method: str, arguments: Sequence[cst.Arg]) -> bool:
+    """Whether a method is that of a picture, and gives another one: `picture.convert("RGB")`, `picture.getchannel("A")`."""
+    match arguments:
+        case [cst.Arg(value=cst.SimpleString() as mode), *_]:
+            return method in ("convert", "getchannel") and _PICTURE_MODE.match(mode.raw_value) is not None
+        case _:
+            return False
+
+
+_TRANSFORM = re.compile(r"(?:^|\.)(?:Compose|ToTensor|PILToTensor)$")
+
+
+def _is_transform(node: cst.BaseExpression) -> bool:
+    """Whether something is a transform of pictures to tensors: `Compose([Resize(256), ToTensor()])`."""
+    return (
+        isinstance(node, cst.Call)
+        and _TRANSFORM.search(dotted(node.func) or "") is not None
+        and any(
+            isinstance(part, cst.Call) and _MAKES_OF_PICTURE.search(dotted(part.func) or "")
+            for part in walk(node)
+        )
+    )
+
+
 def given_from_host(frame: Frame, key: Key) -> bool:
     """Whether the callers of a function give the parameter with this key tensors of the CPU, as far as that can be seen, and none others.
 
@@ -245,7 +275,11 @@ def _place(frame: Frame, expression: cst.BaseExpression, scope: _Scope, steps: i
         return "unknown"
     match expression:
         case cst.Call(func=cst.Attribute(value=receiver, attr=cst.Name(value=method)), args=arguments):
-            if method in ("cpu", "numpy"):
+            if (
+                method in ("cpu", "numpy")
+                or _MAKES_OF_PICTURE.search(method)
+                or _gives_picture(method, arguments)
+            ):
                 return "host"
             settled = _settled(arguments[0].value, scope) if method == "to" and arguments else None
             if settled is not None and _is_none(settled):
@@ -259,10 +293,20 @@ def _place(frame: Frame, expression: cst.BaseExpression, scope: _Scope, steps: i
             path = dotted(expression.func) or ""
             if path in FACTORIES or _MAKES.search(path) or path.startswith(_ARRAYS):
                 return _made_by(arguments, scope)
+            if method != "to":
+                returned = _returned(frame, method, expression, scope, steps)
+                if returned != "unknown":
+                    return returned
             if method != "to" and _may_move(method, arguments):
                 return "unknown"
             parts = [receiver, *(one.value for one in arguments if one.keyword is None)]
+        case cst.Call(func=cst.Call(func=transform)) if _MAKES_OF_PICTURE.search(dotted(transform) or ""):
+            return "host"
         case cst.Call(func=cst.Name(value=called), args=arguments):
+            if _MAKES_OF_PICTURE.search(called) or any(
+                name == called and _is_transform(value) for name, value in scope.before
+            ):
+                return "host"
             returned = _returned(frame, called, expression, scope, steps)
             if returned != "unknown":
                 return returned
@@ -288,6 +332,8 @@ def _place(frame: Frame, expression: cst.BaseExpression, scope: _Scope, steps: i
             parts = [left, right]
         case cst.List(elements=elements) | cst.Tuple(elements=elements):
             parts = [element.value for element in elements]
+        case cst.Dict(elements=entries):
+            parts = [entry.value for entry in entries]
         case cst.ListComp(elt=element):
             parts = [element]
         case _:
@@ -340,7 +386,7 @@ def _is_none(node: cst.BaseExpression | None) -> bool:
 
 def _returned(frame: Frame, name: str, call: cst.Call, scope: _Scope, steps: int) -> Place:
     """Where what a function of the project returns for this call is; a place that is not known of any of its ways is not known."""
-    node = definition_of(frame, name)
+    node = definition_of(frame, name, method=isinstance(call.func, cst.Attribute))
     if node is None or scope.depth >= MAX_DEPTH or scope.is_within(node):
         return "unknown"
     ways = [

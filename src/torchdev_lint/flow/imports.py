@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from torchdev_lint.flow.values import UNKNOWN, Api, Namespace, Value
+from torchdev_lint.flow.values import UNKNOWN, Api, Import, Namespace, Value
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -34,6 +34,9 @@ class Imports(Protocol):
 
     def callers(self, name: str, told: str) -> list[tuple[str, cst.Module]]:
         """The other files of the project, by path, that call something of this name, and name what is `told` (a module or a class), too."""
+
+    def tree(self, value: Import) -> cst.Module | None:
+        """The file of the project that an imported name is from, parsed but not read."""
 
     def in_notebooks(self, word: str) -> bool:
         """Whether a notebook of the project, other than the checked one, has a word."""
@@ -119,6 +122,10 @@ class NoImports:
     def callers(self, name: str, told: str) -> list[tuple[str, cst.Module]]:
         """None are known."""
         return []
+
+    def tree(self, value: Import) -> cst.Module | None:
+        """None is known."""
+        return None
 
     def in_notebooks(self, word: str) -> bool:
         """None are known."""

@@ -14,6 +14,7 @@ from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.host_functions import HOST_CLASS, HOST_FILE
 from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.trees import all_parameters, remembered, walk
+from torchdev_lint.flow.values import Import
 
 Made = tuple[cst.Call, "cst.FunctionDef | None", bool]
 """A call, the outermost function that it stands in, and whether that is a method of what works on the host, as data sets do."""
@@ -105,16 +106,41 @@ def argument_at(call: cst.Call, position: int, parameter: str) -> cst.BaseExpres
     return given[position].value if 0 <= position < len(given) else None
 
 
-def definition_of(frame: Frame, name: str) -> cst.FunctionDef | None:
-    """The one function of this name at the top of the checked file, or of another one of the project."""
-    known: dict[str, cst.FunctionDef | None] = frame.analysis.notes.setdefault("defined as", {})
-    if name not in known:
-        own = _functions(frame.analysis.module, name)
+def definition_of(frame: Frame, name: str, *, method: bool = False) -> cst.FunctionDef | None:
+    """The one function of this name at the top of the checked file, or of another one of the project; or the one `method`."""
+    known: dict[tuple[str, bool], cst.FunctionDef | None]
+    known = frame.analysis.notes.setdefault("defined as", {})
+    if (name, method) not in known:
+        functions = _methods if method else _functions
+        own = functions(frame.analysis.module, name) or ([] if method else _imported(frame, name))
         others = [] if own else [module for _, module in frame.analysis.imports.callers(name, name)]
-        found = own or [node for module in others for node in _functions(module, name)]
-        known[name] = found[0] if len(found) == 1 else None
-    return known[name]
+        found = own or [node for module in others for node in functions(module, name)]
+        known[name, method] = found[0] if len(found) == 1 else None
+    return known[name, method]
+
+
+def _imported(frame: Frame, name: str) -> list[cst.FunctionDef]:
+    """The function that a name stands for which the file imports, whatever it is called there."""
+    value = frame.module_frame.env.names.get(name)
+    module = frame.analysis.imports.tree(value) if isinstance(value, Import) else None
+    return _functions(module, value.name) if isinstance(value, Import) and module is not None else []
 
 
 def _functions(module: cst.Module, name: str) -> list[cst.FunctionDef]:
     return [line for line in module.body if isinstance(line, cst.FunctionDef) and line.name.value == name]
+
+
+def _methods(module: cst.Module, name: str) -> list[cst.FunctionDef]:
+    return _all_methods(module).get(name, [])
+
+
+@remembered(cst.Module)
+def _all_methods(module: cst.Module) -> dict[str, list[cst.FunctionDef]]:
+    """The methods of a file's classes by name; a function at the top counts, too, which a module's name stands before."""
+    found: dict[str, list[cst.FunctionDef]] = {}
+    for line in module.body:
+        body = line.body.body if isinstance(line, cst.ClassDef) else [line]
+        for node in body:
+            if isinstance(node, cst.FunctionDef):
+                found.setdefault(node.name.value, []).append(node)
+    return found

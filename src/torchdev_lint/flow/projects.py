@@ -221,6 +221,11 @@ class Project:
         trees = [(path, self.sources.tree(path)) for path in found[:MAX_CALLERS]]
         return [(path, tree) for path, tree in trees if tree is not None]
 
+    def tree(self, value: Import) -> cst.Module | None:
+        """The file of the project that an imported name is from, parsed but not read."""
+        path = value.location.file
+        return None if path is None else self.sources.tree(path)
+
     def in_notebooks(self, word: str) -> bool:
         """Whether a notebook of the project, other than the checked one, has a word."""
         above = up_to_root(os.path.dirname(self.path), self.sources.exists)

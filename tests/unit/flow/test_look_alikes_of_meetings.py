@@ -155,6 +155,7 @@ def test_pair(tmp_path: Path, right: str, wrong: str) -> None:
     assert _told(tmp_path / "wrong", {"model.py": HEAD + textwrap.dedent(wrong)}, "model.py")
 
 
+LIBRARY = "from setuptools import setup\nsetup(name='library')\n"
 TRAINER = """
 import torch
 class Trainer:
@@ -225,3 +226,61 @@ def test_what_constructors_call(tmp_path: Path, size: str, found: list[str]) -> 
     files = {"measure.py": MEASURE, "net.py": NET.replace("SIZE", size)}
     files["use.py"] = "import net\nnet.Net(None, (1, 3)).cuda()\n"
     assert _told(tmp_path, files, "measure.py") == found
+
+
+PACKER = """
+import torch
+class Packer:
+    def add(self, pack):
+        pack = self.converted(pack)
+        return self.padded(pack, 3)
+    def converted(self, pack):
+        made = {"ids": VALUE, "labels": torch.tensor(pack["labels"])}
+        if self.masked:
+            made["mask"] = torch.tensor(pack["mask"])
+        return made
+    def padded(self, pack: dict, count):
+        return torch.cat([pack["ids"].unsqueeze(0), torch.zeros(1, count)])
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [('torch.tensor(pack["ids"])', []), ('torch.tensor(pack["ids"]).to(self.device)', ["TDV005"])],
+)
+def test_what_another_method_gives(tmp_path: Path, value: str, found: list[str]) -> None:
+    """A method hands over what another one has made, on the CPU or elsewhere."""
+    files = {"setup.py": LIBRARY, "packing.py": PACKER.replace("VALUE", value)}
+    assert _told(tmp_path, files, "packing.py") == found
+
+
+GRID = """
+from torchvision import transforms as T
+def as_grid(image, size=8):
+    transformation = T.Compose([T.Resize(size), T.ToTensor()])
+    made = transformation(image)
+    return made * 2.0 - 1.0
+"""
+MASK = """
+import torch
+from grid import as_grid as from_picture
+class Threshold:
+    def masked(self, picture: torch.Tensor):
+        return torch.maximum(picture.abs(), torch.ones(picture.shape))
+    def invoke(self, context):
+        image = context.picture("name")
+        return self.masked(GIVEN)
+"""
+PICTURES = {
+    "a picture in another mode": ('context.tensors(image.convert("RGB"))', []),
+    "what a function of another file makes of a picture": ("from_picture(image)", []),
+    "a layer in another mode": ('context.tensors(image.convert("half"))', ["TDV005"]),
+    "what another function makes": ("context.encode(image)", ["TDV005"]),
+}
+
+
+@pytest.mark.parametrize(("given", "found"), PICTURES.values(), ids=PICTURES)
+def test_pictures_are_on_the_host(tmp_path: Path, given: str, found: list[str]) -> None:
+    """And so are the tensors that are made of them."""
+    files = {"setup.py": LIBRARY, "grid.py": GRID, "mask.py": MASK.replace("GIVEN", given)}
+    assert _told(tmp_path, files, "mask.py") == found
