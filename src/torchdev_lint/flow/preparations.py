@@ -10,6 +10,7 @@ from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.functions import call
 from torchdev_lint.flow.immutable import replace
+from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import Class, Function
 from torchdev_lint.torch_api.devices import DEVICE_NAME
 
@@ -66,11 +67,69 @@ def is_for_the_host(function: Function) -> bool:
     """Whether a decorator of the function or of its class has it run on the CPU alone: `@expand(device="cpu")`."""
     owner = () if function.owner is None else function.owner.node.decorators
     own = function.node.decorators if isinstance(function.node, cst.FunctionDef) else ()
-    return any(
-        isinstance(decorator.decorator, cst.Call)
-        and any(_is_the_cpu(argument) for argument in decorator.decorator.args)
-        for decorator in (*own, *owner)
+    given = [one.decorator for one in (*own, *owner) if isinstance(one.decorator, cst.Call)]
+    return any(_is_the_cpu(argument) for call in given for argument in call.args) or (
+        any(map(_tries_the_cpu_only, given)) and not any(map(_names_accelerator, walk(function.node)))
     )
+
+
+def _names_accelerator(node: cst.CSTNode) -> bool:
+    return (isinstance(node, cst.Name) and node.value in ("cuda", "mps", "xpu")) or (
+        isinstance(node, cst.SimpleString) and re.search(r"cuda|mps|xpu", node.value) is not None
+    )
+
+
+def _tries_the_cpu_only(call: cst.Call) -> bool:
+    """Whether a test is run on nothing but the CPU: `@pytest.mark.parametrize("size, device", [(3, "cpu"), (5, None)])`."""
+    match call:
+        case cst.Call(
+            func=cst.Attribute(attr=cst.Name(value="parametrize")),
+            args=[
+                cst.Arg(value=cst.SimpleString() as text),
+                cst.Arg(value=cst.List() | cst.Tuple() as tried),
+                *_,
+            ],
+        ):
+            names = [name.strip() for name in str(text.raw_value).split(",")]
+        case _:
+            return False
+    places = [index for index, name in enumerate(names) if DEVICE_NAME.search(name)]
+    cases = [element.value for element in tried.elements]
+    return (
+        len(places) == 1
+        and bool(cases)
+        and all(_says_the_cpu(_at(case, places[0], len(names))) for case in cases)
+        and any(not _is_none(_at(case, places[0], len(names))) for case in cases)
+    )
+
+
+def _at(case: cst.BaseExpression, index: int, count: int) -> cst.BaseExpression | None:
+    """One of the values that a test is run with."""
+    if count == 1:
+        return case
+    match case:
+        case cst.Tuple(elements=elements) | cst.List(elements=elements) if len(elements) == count:
+            return elements[index].value
+        case cst.Call(func=cst.Attribute(attr=cst.Name(value="param")), args=arguments) if (
+            len(arguments) >= count
+        ):
+            return arguments[index].value
+        case _:
+            return None
+
+
+def _is_none(node: cst.BaseExpression | None) -> bool:
+    return isinstance(node, cst.Name) and node.value == "None"
+
+
+def _says_the_cpu(node: cst.BaseExpression | None) -> bool:
+    match node:
+        case cst.SimpleString():
+            return node.raw_value == "cpu"
+        case cst.Call(func=cst.Attribute(attr=cst.Name(value="device")), args=[cst.Arg(value=inner)]):
+            return _says_the_cpu(inner)
+        case _:
+            return _is_none(node)
 
 
 def _is_the_cpu(argument: cst.Arg) -> bool:

@@ -284,3 +284,28 @@ def test_pictures_are_on_the_host(tmp_path: Path, given: str, found: list[str]) 
     """And so are the tensors that are made of them."""
     files = {"setup.py": LIBRARY, "grid.py": GRID, "mask.py": MASK.replace("GIVEN", given)}
     assert _told(tmp_path, files, "mask.py") == found
+
+
+TRIED = """
+import pytest
+import torch
+from library import joined
+@pytest.mark.parametrize("size, device", CASES)
+def test_joined(size, device):
+    parts = torch.randn(size)
+    whole = joined(parts).to(device)
+    assert torch.allclose(whole + torch.zeros(size, device=device), parts)
+"""
+
+
+@pytest.mark.parametrize(
+    ("cases", "found"),
+    [
+        ('[(3, "cpu"), (5, torch.device("cpu")), (7, None)]', []),
+        ('[(3, "cpu"), (5, "cuda")]', ["TDV005"]),
+        ("[(size, device) for size in (3, 5) for device in devices]", ["TDV005"]),
+    ],
+)
+def test_what_a_test_is_run_with(tmp_path: Path, cases: str, found: list[str]) -> None:
+    """Where no case names another device than the CPU, everything is there."""
+    assert _told(tmp_path, {"check_it.py": TRIED.replace("CASES", cases)}, "check_it.py") == found
