@@ -90,20 +90,23 @@ def given_from_host(frame: Frame, key: Key) -> bool:
 
 
 def _helps_to_build(frame: Frame, function: Function, parameter: str) -> bool:
-    """Whether constructors are all that gives a function this: what they are building has not been moved yet."""
+    """Whether constructors are all that gives a function this, and it is what they have built so far: that was not moved yet."""
     if function.name.startswith("__"):
         return False
     owner = "" if function.owner is None else function.owner.name
-    scopes = [
-        scope
+    given = [
+        (argument_given(function.node, call, parameter), scope)
         for call, scope in calls_of(frame, function.name, owner)
-        if scope is not function.node and _may_give(function.node, call, parameter)
+        if scope is not function.node
     ]
-    return bool(scopes) and all(scope is not None and scope.name.value == "__init__" for scope in scopes)
-
-
-def _may_give(node: cst.FunctionDef, call: cst.Call, parameter: str) -> bool:
-    return any(one.star for one in call.args) or argument_given(node, call, parameter) is not None
+    given = [(value, scope) for value, scope in given if value is not None]
+    return bool(given) and all(
+        scope is not None
+        and scope.name.value == "__init__"
+        and isinstance(value, cst.Attribute)
+        and (dotted(value) or "").startswith("self.")
+        for value, scope in given
+    )
 
 
 def place_given(frame: Frame, key: Key) -> Place:

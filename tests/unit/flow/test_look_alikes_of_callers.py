@@ -436,13 +436,15 @@ def test_what_functions_make_for_each_other(tmp_path: Path, made: str, found: li
 
 
 def test_what_a_function_of_another_file_makes(tmp_path: Path) -> None:
-    """A project has one function of that name; where it has two, it is not known which."""
+    """A project has one function of that name, or the file imports it by its name; else it is not known which of two it is."""
     made, shifting = SAMPLERS.format(made="drawn(3)").split("def brought")
     model = "import torch\nfrom draw import drawn\ndef shifted" + shifting.split("def shifted")[1]
     use = "import torch\nfrom model import color\ndevice = torch.device('cuda')\nprint(color(3, device))\n"
     assert _checked(tmp_path / "one", {"model.py": model, "use.py": use, "draw.py": made}) == []
     files = {"model.py": model, "use.py": use, "draw.py": made, "again.py": made}
-    assert _checked(tmp_path / "two", files) == ["TDV005"]
+    assert _checked(tmp_path / "two", files) == []
+    files["model.py"] = model.replace("import drawn", "import *")
+    assert _checked(tmp_path / "some", files) == ["TDV005"]
 
 
 PRIVATE = """

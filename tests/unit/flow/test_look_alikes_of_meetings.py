@@ -210,7 +210,7 @@ class Net(nn.Module):
     def __init__(self, backbone, shape):
         super().__init__()
         self.backbone = backbone
-        self.head = nn.Linear(shape_of(backbone, shape)[1], 2)
+        self.head = nn.Linear(shape_of(self.backbone, shape)[1], 2)
     def forward(self, x):
         return self.head(self.backbone(x))
     def other(self, shape):
