@@ -119,6 +119,20 @@ PAIRS: dict[str, tuple[str, str]] = {
                 criterion(model(images), labels)
         """,
     ),
+    "the loss that takes its labels on the CPU": (
+        """
+        from warpctc_pytorch import CTCLoss
+        def cost(scores, labels):
+            criterion = CTCLoss().cuda()
+            return criterion(scores.cuda(), torch.IntTensor(labels), torch.IntTensor([3]), torch.IntTensor([3]))
+        """,
+        """
+        from torch.nn import CrossEntropyLoss
+        def cost(scores, labels):
+            criterion = CrossEntropyLoss().cuda()
+            return criterion(scores.cuda(), torch.IntTensor(labels))
+        """,
+    ),
     "a helper that draws": (
         """
         def preview(field: torch.Tensor, size):
