@@ -11,7 +11,7 @@ from torchdev_lint.flow import (
     returned_factories,
 )
 from torchdev_lint.flow.frame import Frame
-from torchdev_lint.flow.lattice import Accelerator, Cpu, Symbol
+from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Accelerator, Cpu, Symbol
 from torchdev_lint.flow.operands import Operand, dotted
 from torchdev_lint.flow.operator_calls import is_index
 from torchdev_lint.flow.tensor_values import frame_moved
@@ -43,7 +43,8 @@ def index(frame: Frame, node: cst.CSTNode, tensor: Tensor, keys: list[Value]) ->
             ):
                 operand = Operand(key, key.device, element.slice.value)
                 if conflicts.check_index(frame, node, table, operand):
-                    return Tensor(key.device, scalar=None)
+                    # the table's place or the index's: the program does not get here, and either may be mended
+                    return Tensor(UNKNOWN_DEVICE, scalar=None)
     keeps = isinstance(node, cst.Subscript) and any(
         _keeps_a_dimension(element.slice) or _is_list(frame, element.slice) for element in node.slice
     )

@@ -323,3 +323,21 @@ def test_joined(size, device):
 def test_what_a_test_is_run_with(tmp_path: Path, cases: str, found: list[str]) -> None:
     """Where no case names another device than the CPU, everything is there."""
     assert _told(tmp_path, {"check_it.py": TRIED.replace("CASES", cases)}, "check_it.py") == found
+
+
+INDEXED = """
+import torch
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+mask = torch.zeros(3, dtype=torch.bool).to(device)
+found = torch.tensor([])
+found = torch.cat([found, FIRST])
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "rows"), [("torch.arange(3)[mask]", [6]), ("torch.arange(3, device=device)[mask]", [5])]
+)
+def test_one_mistake_is_told_once(first: str, rows: list[int]) -> None:
+    """What a table of the CPU gives for an index of the accelerator is nowhere: the program does not get that far."""
+    told = findings(INDEXED.replace("FIRST", first), "program.py", Config())
+    assert [one.range.start.row for one in told] == rows
