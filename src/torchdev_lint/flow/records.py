@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from torchdev_lint.flow.callsites import CallSite
@@ -9,7 +11,9 @@ from torchdev_lint.flow.classes import FIELD, ClassModel
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE
+from torchdev_lint.flow.trees import all_parameters
 from torchdev_lint.flow.values import (
+    NONE,
     UNKNOWN,
     Api,
     Class,
@@ -41,6 +45,9 @@ def call(frame: Frame, path: str, site: CallSite) -> Value | None:
         return Partial(
             Api(FIELD), (), tuple((one.keyword or "", one.value) for one in site.arguments if one.keyword)
         )
+    if _STORES_ARGUMENTS.match(path):
+        _store_arguments(frame, given)
+        return NONE
     if not path.startswith("dataclasses.") or not given:
         return None
     thing = given[0]
@@ -56,6 +63,25 @@ def call(frame: Frame, path: str, site: CallSite) -> Value | None:
             return UNKNOWN if held is None else Items(tuple(value for _, value in held.entries))
         case _:
             return None
+
+
+_STORES_ARGUMENTS = re.compile(r"^fast(?:core|ai)\b.*\.store_attr$")
+"""Makes attributes of the arguments of the function that calls it (https://fastcore.fast.ai/basics.html#store_attr)."""
+
+
+def _store_arguments(frame: Frame, given: list[Value]) -> None:
+    """The effect of `store_attr()` in `__init__`, or of `store_attr("model,lr")`."""
+    from torchdev_lint.flow.objects import set_attribute
+
+    function = frame.function
+    if function is None or not isinstance(function.receiver, Object):
+        return
+    told = given[0].value if given and isinstance(given[0], Literal) else ""
+    named = {name.strip() for name in str(told).split(",") if name.strip()}
+    for parameter in all_parameters(function.node.params):
+        name = parameter.name.value
+        if name not in ("self", "cls") and (name in named or not named):
+            set_attribute(frame, function.receiver, name, frame.lookup(name))
 
 
 METHODS = frozenset({"_replace", "_asdict"})

@@ -133,6 +133,32 @@ PAIRS: dict[str, tuple[str, str]] = {
             return criterion(scores.cuda(), torch.IntTensor(labels))
         """,
     ),
+    "a learner whose callbacks are given it, with the model that it has stored": (
+        """
+        import fastcore.all as fc
+        class Learner:
+            def __init__(self, model, callbacks):
+                fc.store_attr()
+            def fit(self):
+                for callback in self.callbacks:
+                    callback(self)
+        model = nn.Linear(2, 2)
+        Learner(model, library.callbacks()).fit()
+        model(torch.zeros(2, 2).cuda())
+        """,
+        """
+        import fastcore.all as fc
+        class Learner:
+            def __init__(self, model, callbacks):
+                fc.store_attr("callbacks")
+            def fit(self):
+                for callback in self.callbacks:
+                    callback(self)
+        model = nn.Linear(2, 2)
+        Learner(model, library.callbacks()).fit()
+        model(torch.zeros(2, 2).cuda())
+        """,
+    ),
     "a helper that draws": (
         """
         def preview(field: torch.Tensor, size):
