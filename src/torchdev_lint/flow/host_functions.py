@@ -47,6 +47,22 @@ HOST_CLASS = re.compile(
 _HOST_BASE = re.compile(rf"{HOST_CLASS.pattern}|Loader$")
 """Classes, by their name or that of a base, whose methods work on the host."""
 
+_ON_CPU = re.compile(r"(?<!to)(?<!is)(?<!from)_cpu$|^cpu_(?!to)")
+"""Functions that say by their name where they work: `_fetch_cpu`, beside `_fetch_cuda`."""
+
+_ENTRY = re.compile(r"\w\.(?:weight|bias)$")
+
+
+def _converts_entries(node: cst.FunctionDef | cst.Lambda) -> bool:
+    """Whether a decorator names the entries of checkpoints that a function is given: `@transform(source="*.query.weight", target=...)`."""
+    return isinstance(node, cst.FunctionDef) and any(
+        isinstance(part, cst.SimpleString) and _ENTRY.search(str(part.raw_value))
+        for one in node.decorators
+        if isinstance(one.decorator, cst.Call)
+        for part in walk(one.decorator)
+    )
+
+
 _SAMPLER = re.compile(r"^(?:Batch|Random|Distributed|Weighted\w*)?Sampler$")
 """Samplers of data, but for what such a class is given as tensors: a project calls that a sampler which draws actions, too."""
 
@@ -67,6 +83,8 @@ def transforms_of(module: cst.Module) -> frozenset[str]:
 def works_on_host(function: Function) -> bool:
     """Whether the function belongs to what runs on the CPU whatever device the model is on."""
     if _HOST_FUNCTION.search(function.name) or function.name in ("__getitem__", "__len__"):
+        return True
+    if _ON_CPU.search(function.name) or _converts_entries(function.node):
         return True
     if any(
         decorator in ("fixture", "parametrize", "property", "cached_property")

@@ -159,6 +159,30 @@ PAIRS: dict[str, tuple[str, str]] = {
         model(torch.zeros(2, 2).cuda())
         """,
     ),
+    "a decorator names the entries of checkpoints that are converted": (
+        """
+        from library import entries
+        @entries(source=("encoder.*.query.weight", "encoder.*.key.weight"), target="encoder.*.both.weight")
+        def joined(q: torch.Tensor, k: torch.Tensor):
+            return torch.cat((torch.empty(0, 4), q, k))
+        """,
+        """
+        from library import entries
+        @entries(source=("encoder.*.query", "encoder.*.key"), target="encoder.*.both")
+        def joined(q: torch.Tensor, k: torch.Tensor):
+            return torch.cat((torch.empty(0, 4), q, k))
+        """,
+    ),
+    "a function that says by its name that it works on the CPU": (
+        """
+        def fetch_cpu(table: torch.Tensor, rows: int):
+            return torch.cat((torch.empty(rows, 4), table))
+        """,
+        """
+        def fetch_cuda(table: torch.Tensor, rows: int):
+            return torch.cat((torch.empty(rows, 4), table))
+        """,
+    ),
     "a helper that draws": (
         """
         def preview(field: torch.Tensor, size):
