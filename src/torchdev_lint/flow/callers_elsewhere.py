@@ -144,15 +144,38 @@ def _given(frame: Frame, node: cst.FunctionDef, parameter: str, owner: str, dept
         return "host"
     places: set[Place] = set()
     for call, function, on_host in made_calls(frame, node.name.value, owner):
-        argument = None if function is node else argument_at(call, position, parameter)
+        if function is node:
+            continue
+        scope = _Scope(function, _assigned(function, call), depth)
+        argument = argument_at(call, position, parameter) or _held_for(call, parameter, scope.before)
         if argument is not None:
-            place = _place(frame, argument, _Scope(function, _assigned(function, call), depth))
+            place = _place(frame, argument, scope)
             if place == "unknown" and (
                 on_host or (function is not None and _prepares(frame, function, depth))
             ):
                 place = "host"
             places.add(place)
     return _of(places)
+
+
+def _held_for(call: cst.Call, parameter: str, before: _Assigned) -> cst.BaseExpression | None:
+    """What a dict holds for a parameter that a call is given with `**`: `options = {"table": table}`, and then `f(**options)`."""
+    given = [one.value for one in call.args if one.star == "**"]
+    if len(given) != 1:
+        return None
+    held = given[0]
+    if isinstance(held, cst.Name):
+        name = held.value
+        held = next((value for target, value in reversed(before) if target == name), held)
+    if not isinstance(held, cst.Dict):
+        return None
+    for entry in held.elements:
+        match entry:
+            case cst.DictElement(key=cst.SimpleString() as key, value=value) if key.raw_value == parameter:
+                return value
+            case _:
+                pass
+    return None
 
 
 _PICTURE = re.compile(r"(?:image|img|picture|pic|sample)s?$")

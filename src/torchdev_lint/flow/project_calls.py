@@ -15,6 +15,7 @@ from torchdev_lint.flow.host_functions import HOST_CLASS, HOST_FILE
 from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.trees import all_parameters, remembered, walk
 from torchdev_lint.flow.values import Import
+from torchdev_lint.torch_api.tensor_surface import TENSOR_NAMES
 
 Made = tuple[cst.Call, "cst.FunctionDef | None", bool]
 """A call, the outermost function that it stands in, and whether that is a method of what works on the host, as data sets do."""
@@ -69,12 +70,22 @@ def made_calls(frame: Frame, name: str, owner: str, *, elsewhere: bool = True) -
     if not elsewhere:
         return
     told = owner or os.path.splitext(os.path.basename(frame.analysis.source.path))[0]
-    for path, module in frame.analysis.imports.callers(name, told):
+    others = frame.analysis.imports.callers(name, told)
+    if owner and not others and _is_named_here_only(frame, name):
+        others = frame.analysis.imports.callers(name, name)
+    for path, module in others:
         if not owner and _defines(frame.analysis.module, name) and _defines(module, name):
             continue
         prepares = HOST_FILE.search(path) is not None
         for call, function, on_host in _calls_of_another(module).get(name, ()):
             yield call, function, prepares or on_host
+
+
+def _is_named_here_only(frame: Frame, name: str) -> bool:
+    """Whether a method has a name of its own in the project, so that who calls it is known without naming its class."""
+    if "_" not in name.strip("_") or name in TENSOR_NAMES:
+        return False
+    return frame.analysis.imports.mentioning(f"def {name}(") == []
 
 
 def _defines(module: cst.Module, name: str) -> bool:

@@ -391,3 +391,58 @@ def test_one_mistake_is_told_once(first: str, rows: list[int]) -> None:
     """What a table of the CPU gives for an index of the accelerator is nowhere: the program does not get that far."""
     told = findings(INDEXED.replace("FIRST", first), "program.py", Config())
     assert [one.range.start.row for one in told] == rows
+
+
+AGENT = """
+import torch
+class Agent:
+    def action_weights(self, seen):
+        weights = self.policy(seen)
+        return weightsBACK
+    def choose_action(self, weights: torch.Tensor, count):
+        return torch.softmax(weights, dim=-1) + torch.ones(count)
+"""
+ROLLOUT = """
+class Rollout:
+    def __init__(self, agents):
+        self.agents = agents
+    def step(self, seen):
+        weights = self.agents.action_weights(seen)
+        return self.agents.choose_action(weights[0], 3)
+"""
+AGENTS = {
+    "on the CPU": (".cpu()", {}, []),
+    "as they are": ("", {}, ["TDV005"]),
+    "to a method that another class has, too": (
+        ".cpu()",
+        {"other.py": "class Other:\n    def choose_action(self, x): return x\n"},
+        ["TDV005"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("back", "files", "found"), AGENTS.values(), ids=AGENTS)
+def test_methods_with_a_name_of_their_own(
+    tmp_path: Path, back: str, files: dict[str, str], found: list[str]
+) -> None:
+    """Who calls one is known without naming its class."""
+    files = {"setup.py": LIBRARY, "agent.py": AGENT.replace("BACK", back), "rollout.py": ROLLOUT, **files}
+    assert _told(tmp_path, files, "agent.py") == found
+
+
+SEARCH = """
+import torch
+def search(features, count, device):
+    table = torch.from_numpy(features).share_memory_()
+    options = {"table": TABLE, "count": count}
+    return compared(**options)
+def compared(table: torch.Tensor, count):
+    return torch.cat([table.abs(), torch.zeros(count)])
+"""
+
+
+@pytest.mark.parametrize(("table", "found"), [("table", []), ("table.to(device)", ["TDV005"])])
+def test_what_is_handed_over_in_a_dict(tmp_path: Path, table: str, found: list[str]) -> None:
+    """What stands under a parameter's name is what it is given."""
+    files = {"setup.py": LIBRARY, "search.py": SEARCH.replace("TABLE", table)}
+    assert _told(tmp_path, files, "search.py") == found
