@@ -220,9 +220,12 @@ class Analysis:
         return id(root.node) not in self.blamed
 
     def publish(self, key: tuple[Any, ...], event: Event) -> None:
-        """Record an event once, however often its code is visited."""
-        if not self.muted:
-            self.events.setdefault(key, event)
+        """Record an event once, however often its code is visited; what is certain stands for what was only possible on another way."""
+        if self.muted:
+            return
+        before = self.events.setdefault(key, event)
+        if getattr(event, "certain", False) and not getattr(before, "certain", True):
+            self.events[key] = event
 
     def meet(self, function: Function) -> None:
         """Note a function of the file that is checked, to be read on its own later."""

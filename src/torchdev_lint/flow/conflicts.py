@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from torchdev_lint.flow import ambient_devices, built_for_arguments, registration
+from torchdev_lint.flow import ambient_devices, built_for_arguments, registration, settings
 from torchdev_lint.flow.attribution import (
     Report,
     called,
@@ -64,7 +64,7 @@ def check_operands(
     a model was given an input that is elsewhere. Else it is a mixed operation. Returns where the operation would take
     place if the fault were mended; None when there is none.
     """
-    found = conflict(reference.device, other.device, frame.env.path)
+    found = settings.meeting(frame, reference.device, other.device)
     if found is None or found.level == Level.NO:
         ambient_devices.check(frame, node, reference, other)
         return None
@@ -119,7 +119,7 @@ def _onto(frame: Frame, changed: Operand, other: Operand) -> tuple[Place, str] |
 
 def check_index(frame: Frame, node: cst.CSTNode, table: Operand, key: Operand) -> bool:
     """Publish a `MixedOperation` when a CPU tensor is indexed by an accelerator's tensor (the reverse is legal)."""
-    found = conflict(key.device, table.device, frame.env.path)
+    found = settings.meeting(frame, key.device, table.device)
     if found is None or found.level == Level.NO or not isinstance(found.right, Cpu):
         return False
     if found.level != Level.CERTAIN and not worth_telling(frame, found):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from torchdev_lint.flow import disagreeing_returns, project_forwards, registration
+from torchdev_lint.flow import disagreeing_returns, project_forwards, registration, settings
 from torchdev_lint.flow.attribution import host_was_chosen, report_at, worth_telling
 from torchdev_lint.flow.built_for_arguments import is_built_for
 from torchdev_lint.flow.callsites import Argument, CallSite
@@ -53,7 +53,7 @@ def check_model_call(frame: Frame, site: CallSite, callee: Callee) -> None:
     ]
     if not all(isinstance(leaf, (Anywhere, UnknownDevice)) for leaf in leaves(callee.device)):
         for operand in inputs:
-            found = conflict(callee.device, operand.device, frame.env.path)
+            found = settings.meeting(frame, callee.device, operand.device)
             if found is not None and found.level == Level.POSSIBLE and _may_be_brought(callee, found):
                 continue
             if (
@@ -70,7 +70,7 @@ def check_model_call(frame: Frame, site: CallSite, callee: Callee) -> None:
     sure = all(isinstance(leaf, Anywhere) for leaf in leaves(callee.device))
     for index, operand in enumerate(inputs):
         for position, other in enumerate(inputs):
-            found = conflict(other.device, operand.device, frame.env.path)
+            found = settings.meeting(frame, other.device, operand.device)
             if found is None or found.level == Level.NO:
                 continue
             # of two inputs, the one left on the CPU is at fault; of two on accelerators, the later one (the target)

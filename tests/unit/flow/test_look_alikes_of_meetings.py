@@ -446,3 +446,50 @@ def test_what_is_handed_over_in_a_dict(tmp_path: Path, table: str, found: list[s
     """What stands under a parameter's name is what it is given."""
     files = {"setup.py": LIBRARY, "search.py": SEARCH.replace("TABLE", table)}
     assert _told(tmp_path, files, "search.py") == found
+
+
+DETECTION = """
+import torch
+def detect(config, boxes, size):
+    scale = torch.tensor([1.0, 2.0]).repeat(size)
+    if config.GPU_COUNT:
+        scale = scale.cuda()
+        boxes = boxes.cuda()
+    else:
+        boxes = boxes[0].cuda()
+    return boxes / scale
+"""
+CONFIGURATION = """
+from model import detect
+class Config:
+    GPU_COUNT = 1
+class Large(Config):
+    # GPU_COUNT = 0
+    GPU_COUNT = COUNT
+detect(Large(), load(), 3)
+"""
+
+
+@pytest.mark.parametrize(("count", "found"), [("8", []), ("0", ["TDV005"]), ("counted()", ["TDV005"])])
+def test_a_setting_that_is_always_the_same(tmp_path: Path, count: str, found: list[str]) -> None:
+    """What it decides is decided, as far as all of the program is in sight."""
+    files = {"model.py": DETECTION, "config.py": CONFIGURATION.replace("COUNT = COUNT", f"COUNT = {count}")}
+    files["use.py"] = "import torch\nprint(torch.cuda.is_available())\n"
+    assert _told(tmp_path, files, "model.py") == found
+
+
+CONVOLVED = """
+import torch
+from scipy.signal import convolve
+def run(sound: torch.Tensor, room, steps):
+    for step in range(steps):
+        convolve(sound, room)
+        sound = torch.zeros(5, device=WHERE)
+"""
+
+
+@pytest.mark.parametrize(("where", "found"), [('"cuda"', ["TDV010"]), ('"cpu"', [])])
+def test_what_is_certain_stands_over_what_is_possible(where: str, found: list[str]) -> None:
+    """An argument may be anywhere in the first turn of a loop; in the next one it is known where it is."""
+    told = findings(CONVOLVED.replace("WHERE", where), "program.py", Config())
+    assert [one.code for one in told if one.code == "TDV010"] == found
