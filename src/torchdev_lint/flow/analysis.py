@@ -220,7 +220,7 @@ class Analysis:
         return id(root.node) not in self.blamed
 
     def publish(self, key: tuple[Any, ...], event: Event) -> None:
-        """Record an event once, however often its code is visited; what is certain stands for what was only possible on another way."""
+        """Record an event once, however often its code is visited: what is certain, where it was only possible before."""
         if self.muted:
             return
         before = self.events.setdefault(key, event)

@@ -25,6 +25,22 @@ def tensors_told(node: cst.FunctionDef, names: list[str]) -> set[str]:
     return {name for name in names if _is_told(text, name)}
 
 
+def is_number_told(node: cst.FunctionDef | cst.Lambda, name: str) -> bool:
+    """Whether the function's documentation calls a parameter a number: `t (int): the step`, `t : float`, `:type t: int`."""
+    text = node.get_docstring(clean=False) if isinstance(node, cst.FunctionDef) else None
+    if text is None:
+        return False
+    written, kind = re.escape(name), r"(?:int|float|bool)(?:,? *optional)?[ \t]*"
+    return (
+        re.search(
+            rf"(?m)^[ \t]*(?:[-*][ \t]*)?`{{0,2}}{written}`{{0,2}}[ \t]*(?:\([ \t]*{kind}\)|:[ \t]*{kind}$)"
+            rf"|:type[ \t]+{written}[ \t]*:[ \t]*{kind}$|:param[ \t]+{kind}[ \t]+{written}[ \t]*:",
+            text,
+        )
+        is not None
+    )
+
+
 def _is_told(text: str, name: str) -> bool:
     written = re.escape(name)
     found = re.search(

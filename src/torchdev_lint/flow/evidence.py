@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from torchdev_lint.flow.conditions import Key
-from torchdev_lint.flow.docstrings import tensors_told
+from torchdev_lint.flow.docstrings import is_number_told, tensors_told
 from torchdev_lint.flow.frame import BUILTINS, Frame
 from torchdev_lint.flow.trees import all_parameters, remembered, walk
 from torchdev_lint.flow.values import Api, Function
@@ -190,7 +190,7 @@ def tensor_parameters(frame: Frame, function: Function) -> dict[str, Evidence]:
 
 
 def is_number_parameter(frame: Frame, key: Key) -> bool:
-    """Whether the parameter of this key is a number: annotated as one, or one by default."""
+    """Whether the parameter of this key is a number: annotated or documented as one, or one by default."""
     current: Frame | None = frame
     while current is not None and (current.function is None or id(current.function.node) != key[1]):
         current = current.parent
@@ -202,7 +202,7 @@ def is_number_parameter(frame: Frame, key: Key) -> bool:
             if isinstance(parameter.default, (cst.Integer, cst.Float, cst.UnaryOperation)):
                 return True
             if parameter.annotation is None:
-                return False
+                return is_number_told(current.function.node, parameter.name.value)
             text = frame.analysis.text(parameter.annotation.annotation).strip("\"'")
             return set(re.split(r"\W+", text)) <= _NUMBERS
     return False

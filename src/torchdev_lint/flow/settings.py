@@ -43,14 +43,18 @@ def _truth(frame: Frame, name: str) -> bool | None:
     if others is None:
         return None
     assigned = re.compile(rf"\b{name}\b(?:\s*:[^=\n]+)?\s*=(?!=)\s*([^\n#;]+)")
-    truths: set[bool] = set()
+    truths: set[bool | None] = set()
     for text in (frame.analysis.written, *(text for _, text in others)):
         plain = re.sub(r"(?m)^\s*#.*$", "", without_imports(text))
         if re.search(rf"['\"]{name}['\"]|\b{name}\b\s*[-+*/|]=", plain):
             return None
-        for value in assigned.findall(plain):
-            try:
-                truths.add(bool(ast.literal_eval(value.strip())))
-            except (ValueError, SyntaxError):
-                return None
+        truths |= {_constant(value) for value in assigned.findall(plain)}
     return truths.pop() if len(truths) == 1 else None
+
+
+def _constant(text: str) -> bool | None:
+    """Whether what is assigned counts as true; None for what is no constant."""
+    try:
+        return bool(ast.literal_eval(text.strip()))
+    except (ValueError, SyntaxError):
+        return None

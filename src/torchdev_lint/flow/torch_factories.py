@@ -15,6 +15,7 @@ from torchdev_lint.flow import (
 )
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.conditions import atoms
+from torchdev_lint.flow.evidence import is_number_parameter
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import (
@@ -154,7 +155,7 @@ def _scalar_ness(frame: Frame, path: str, first: Argument | None, site: CallSite
     if path in factories.TAKES_DATA:
         if first is None:
             return None
-        if _is_number(first):
+        if _is_number(first) or _is_of_number_parameter(frame, first.value):
             return True
         if _of_array(frame, first.value):
             return False
@@ -202,6 +203,16 @@ def _is_number(argument: Argument) -> bool:
     if isinstance(node, cst.Call) and isinstance(node.func, cst.Name):
         return node.func.value in ("float", "int", "len", "bool")
     return isinstance(argument.value, Api) and argument.value.path in ("math.pi", "math.inf", "math.e")
+
+
+def _is_of_number_parameter(frame: Frame, value: Value) -> bool:
+    """Whether a value is what a function was given for a parameter that is a number: `torch.tensor(step)`."""
+    return (
+        isinstance(value, Object)
+        and value.key[:1] == ("parameter",)
+        and len(value.key) == 3
+        and is_number_parameter(frame, value.key)
+    )
 
 
 def legacy(frame: Frame, path: str, site: CallSite) -> Value:

@@ -215,6 +215,11 @@ def equality(frame: Frame, node: cst.CSTNode, left: Value, right: Value) -> Form
         match one, other:
             case (Truth(), Literal(value=str())):
                 return FALSE  # `torch.cuda.is_available() == "cpu"`
+            case (
+                Api(path="builtins.type" | "builtins.id" | "builtins.input" | "builtins.filter"),
+                Literal(value=str()),
+            ):
+                return FALSE  # the builtin, where an argument of another name was meant: `if type == "laplacian":`
             case (DeviceValue(device=device, is_index=True), Literal(value=-1)):
                 found = device_is(frame, device, "cpu")
                 return opaque(frame, node) if found is None else found

@@ -183,6 +183,64 @@ PAIRS: dict[str, tuple[str, str]] = {
             return torch.cat((torch.empty(rows, 4), table))
         """,
     ),
+    "a tensor of a number, by its documentation": (
+        """
+        class Sampler:
+            def __init__(self, device):
+                self.device = device
+                self.model = load().to(self.device)
+            def step(self, *, t, x):
+                '''One step back.
+
+                Args:
+                    t (int): how many steps are left
+                    x (torch.Tensor): the picture
+                '''
+                return self.model(x.to(self.device), time=torch.tensor(t))
+        """,
+        """
+        class Sampler:
+            def __init__(self, device):
+                self.device = device
+                self.model = load().to(self.device)
+            def step(self, *, t, x):
+                '''One step back.
+
+                Args:
+                    t (list[int]): how many steps are left
+                    x (torch.Tensor): the picture
+                '''
+                return self.model(x.to(self.device), time=torch.tensor(t))
+        """,
+    ),
+    "a tensor of a number, by its annotation": (
+        """
+        def step(model: nn.Module, x: torch.Tensor, t: int, device):
+            model.to(device)
+            return model(x.to(device), torch.tensor(t))
+        """,
+        """
+        def step(model: nn.Module, x: torch.Tensor, t: list, device):
+            model.to(device)
+            return model(x.to(device), torch.tensor(t))
+        """,
+    ),
+    "a builtin compared with a word": (
+        """
+        def masked(picture: torch.Tensor, kind, size):
+            if kind == "plain":
+                return picture
+            elif type == "laplacian":
+                return torch.cat([picture, torch.zeros(size)])
+        """,
+        """
+        def masked(picture: torch.Tensor, kind, size):
+            if kind == "plain":
+                return picture
+            elif kind == "laplacian":
+                return torch.cat([picture, torch.zeros(size)])
+        """,
+    ),
     "a helper that draws": (
         """
         def preview(field: torch.Tensor, size):
