@@ -10,6 +10,7 @@ from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.functions import call
 from torchdev_lint.flow.immutable import replace
+from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import Class, Function
 from torchdev_lint.torch_api.devices import DEVICE_NAME
@@ -68,9 +69,34 @@ def is_for_the_host(function: Function) -> bool:
     owner = () if function.owner is None else function.owner.node.decorators
     own = function.node.decorators if isinstance(function.node, cst.FunctionDef) else ()
     given = [one.decorator for one in (*own, *owner) if isinstance(one.decorator, cst.Call)]
+    if any(map(_replaces_moves, walk(function.node))):
+        return True
     return any(_is_the_cpu(argument) for call in given for argument in call.args) or (
         any(map(_tries_the_cpu_only, given)) and not any(map(_names_accelerator, walk(function.node)))
     )
+
+
+_MOVE = re.compile(r"^(?:torch\.)?(?:Tensor|nn\.Module)\.(?:cuda|to)$")
+
+
+def _replaces_moves(node: cst.CSTNode) -> bool:
+    """Whether a mock stands for what moves tensors: `patch.object(torch.Tensor, "cuda")`, `@patch("torch.Tensor.cuda")`."""
+    match node:
+        case cst.Call(
+            func=cst.Attribute(
+                value=cst.Name(value="patch") | cst.Attribute(attr=cst.Name(value="patch")),
+                attr=cst.Name(value="object"),
+            ),
+            args=[cst.Arg(value=owner), cst.Arg(value=cst.SimpleString() as name), *_],
+        ):
+            return _MOVE.match(f"{dotted(owner)}.{name.raw_value}") is not None
+        case cst.Call(
+            func=cst.Name(value="patch") | cst.Attribute(attr=cst.Name(value="patch")),
+            args=[cst.Arg(value=cst.SimpleString() as name), *_],
+        ):
+            return _MOVE.match(str(name.raw_value)) is not None
+        case _:
+            return False
 
 
 def _names_accelerator(node: cst.CSTNode) -> bool:

@@ -241,6 +241,24 @@ PAIRS: dict[str, tuple[str, str]] = {
                 return torch.cat([picture, torch.zeros(size)])
         """,
     ),
+    "a mock stands for what moves tensors": (
+        """
+        from unittest.mock import patch
+        def test_prepared(wrapper):
+            with patch.object(torch.Tensor, "cuda") as moving:
+                moving.return_value = torch.zeros(3)
+                found = torch.zeros(3).cuda()
+                assert torch.equal(found, torch.zeros(3))
+        """,
+        """
+        from unittest.mock import patch
+        def test_prepared(wrapper):
+            with patch.object(wrapper, "model") as moving:
+                moving.return_value = torch.zeros(3)
+                found = torch.zeros(3).cuda()
+                assert torch.equal(found, torch.zeros(3))
+        """,
+    ),
     "a helper that draws": (
         """
         def preview(field: torch.Tensor, size):
