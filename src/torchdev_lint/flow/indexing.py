@@ -15,7 +15,7 @@ from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Accelerator, Cpu, Symbol
 from torchdev_lint.flow.operands import Operand, dotted
 from torchdev_lint.flow.operator_calls import is_index
 from torchdev_lint.flow.tensor_values import frame_moved
-from torchdev_lint.flow.trees import walk
+from torchdev_lint.flow.trees import remembered, walk
 from torchdev_lint.flow.values import (
     UNKNOWN,
     Literal,
@@ -40,6 +40,7 @@ def index(frame: Frame, node: cst.CSTNode, tensor: Tensor, keys: list[Value]) ->
                 isinstance(key, Tensor)
                 and isinstance(element.slice, cst.Index)
                 and (is_index(key) or _is_of_many(key, element.slice.value))
+                and not (key.scalar is None and _is_a_bound(frame, element.slice.value))
             ):
                 operand = Operand(key, key.device, element.slice.value)
                 if conflicts.check_index(frame, node, table, operand):
@@ -58,6 +59,30 @@ def index(frame: Frame, node: cst.CSTNode, tensor: Tensor, keys: list[Value]) ->
         guess=tensor.guess,
         element=scalar is None and isinstance(node, cst.Subscript) and _is_counted(frame, node),
         dims=0 if any(isinstance(key, Tensor) for key in keys) else left,
+    )
+
+
+def _is_a_bound(frame: Frame, node: cst.BaseExpression) -> bool:
+    """Whether an index is computed from what also bounds a slice: `x[:length] = y`, and then `x[length - 1]`. So it is one number."""
+    names = {part.value for part in walk(node) if isinstance(part, cst.Name)}
+    function = None if frame.function is None else frame.function.node
+    return (
+        isinstance(function, cst.FunctionDef)
+        and len(names) == 1
+        and isinstance(node, (cst.Name, cst.BinaryOperation))
+        and names <= _bounds(function)
+    )
+
+
+@remembered(cst.FunctionDef)
+def _bounds(function: cst.FunctionDef) -> frozenset[str]:
+    """The names that bound slices in a function."""
+    return frozenset(
+        bound.value
+        for node in walk(function)
+        if isinstance(node, cst.Slice)
+        for bound in (node.lower, node.upper)
+        if isinstance(bound, cst.Name)
     )
 
 

@@ -307,6 +307,24 @@ PAIRS: dict[str, tuple[str, str]] = {
         main()
         """,
     ),
+    "an index that bounds a slice, too, is one number": (
+        """
+        def ranges(lengths: torch.Tensor, size: int):
+            found = torch.zeros(len(lengths), size)
+            for row in (lengths > 3).nonzero(as_tuple=True)[0]:
+                length = lengths[row]
+                found[0, length:] = found[0, length - 1]
+            return found
+        """,
+        """
+        def ranges(lengths: torch.Tensor, size: int):
+            found = torch.zeros(len(lengths), size)
+            for row in (lengths > 3).nonzero(as_tuple=True)[0]:
+                length = lengths[row]
+                found[0, 3:] = found[0, length - 1]
+            return found
+        """,
+    ),
     "a helper that draws": (
         """
         def preview(field: torch.Tensor, size):
