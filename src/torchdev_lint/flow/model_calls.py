@@ -42,6 +42,8 @@ def check_model_call(frame: Frame, site: CallSite, callee: Callee) -> None:
         return  # the program has put a method of its own into a class of PyTorch's, which may bring the inputs
     if len(site.arguments) > 1 and _is_sequential(frame, callee):
         return  # which takes one input: it is not what is called here
+    if _transforms_pictures(frame, callee):
+        return
     inputs = [
         operand
         for argument in site.arguments
@@ -89,6 +91,18 @@ def check_model_call(frame: Frame, site: CallSite, callee: Callee) -> None:
                 else:
                     publish_mixed(frame, site.node, callee.text, report, found, other)
             break
+
+
+_TRANSFORMS = re.compile(r"(?i)(?:^|[._])(?:transforms?|augmentations?|preprocess)$")
+"""Names of what prepares pictures: a `Sequential` of torchvision's transforms has no parameters, and is wherever its input is."""
+
+
+def _transforms_pictures(frame: Frame, callee: Callee) -> bool:
+    """Whether what is called is a transform of pictures, by its name, that was moved nowhere."""
+    if callee.thing is None or _TRANSFORMS.search(callee.text) is None:
+        return False
+    state = frame.state(callee.thing)
+    return state.model is None and not state.moved
 
 
 def _is_only_a_hint(frame: Frame, site: CallSite, argument: Argument, callee: Callee) -> bool:

@@ -325,6 +325,28 @@ PAIRS: dict[str, tuple[str, str]] = {
             return found
         """,
     ),
+    "a module that transforms pictures has no parameters": (
+        """
+        from library import made
+        class Composer(nn.Module):
+            def __init__(self, configuration):
+                super().__init__()
+                self.transforms = nn.Sequential(*made(configuration))
+                self.encoder = nn.Linear(3, 3)
+            def forward(self, x: torch.Tensor, size: int):
+                return self.encoder(x) + self.transforms(torch.rand(size))
+        """,
+        """
+        from library import made
+        class Composer(nn.Module):
+            def __init__(self, configuration):
+                super().__init__()
+                self.decoder = nn.Sequential(*made(configuration))
+                self.encoder = nn.Linear(3, 3)
+            def forward(self, x: torch.Tensor, size: int):
+                return self.encoder(x) + self.decoder(torch.rand(size))
+        """,
+    ),
     "a helper that draws": (
         """
         def preview(field: torch.Tensor, size):
