@@ -29,6 +29,7 @@ from torchdev_lint.flow.trees import all_parameters, walk
 from torchdev_lint.flow.values import Function
 from torchdev_lint.torch_api.devices import DEVICE_NAME
 from torchdev_lint.torch_api.factories import FACTORIES
+from torchdev_lint.torch_api.tensor_surface import TENSOR_NAMES
 
 MAX_DEPTH = 3
 """Callers of callers."""
@@ -40,6 +41,7 @@ _LOADER = re.compile(r"(?i)(?:^|_)(?:data_?)?loader$|^(?:train|val|valid|test)_?
 _MAY_MOVE = re.compile(r"(?i)device|cuda|gpu|(?<!re)move|^prepare$|accelerat|prefetch|to_var|_to$")
 """Functions, by name, that may bring what they are given to an accelerator."""
 
+_LIBRARIES = frozenset({"torch", "nn", "F", "np", "numpy"})
 _ARRAYS = ("np.", "numpy.", "cv2.", "torchvision.models.")
 _MAKES = re.compile(r"(?:^|\.)(?:from_numpy|Tensor|FloatTensor|LongTensor|IntTensor)$")
 
@@ -319,7 +321,7 @@ def _place(frame: Frame, expression: cst.BaseExpression, scope: _Scope, steps: i
             path = dotted(expression.func) or ""
             if path in FACTORIES or _MAKES.search(path) or path.startswith(_ARRAYS):
                 return _made_by(arguments, scope)
-            if method != "to":
+            if method not in TENSOR_NAMES and path.partition(".")[0] not in _LIBRARIES:
                 returned = _returned(frame, method, expression, scope, steps)
                 if returned != "unknown":
                     return returned
