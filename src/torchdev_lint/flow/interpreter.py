@@ -192,7 +192,6 @@ def read_alone(analysis: Analysis, function: Function) -> None:
             function.node, function.name, definition, receiver, function.owner, function.decorators
         )
     _forget_wanderers(analysis, env)
-    kept_globals.forget(definition.module_frame)
     if any(DEVICE_NAME.search(decorator) for decorator in function.decorators):
         env.default_device = UNKNOWN_DEVICE  # `@torch.device(...)`
     child = Frame(analysis, env, parent=definition, function=function)

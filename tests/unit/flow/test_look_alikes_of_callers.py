@@ -198,7 +198,7 @@ MOVED = {
     "what they bring to the CPU": ("net(placed(image, patch).cpu())", ["TDV105", "TDV105"]),
     "what was there before": (
         "patch = patch.to(device)\n    net(placed(image, patch).to(device))",
-        ["TDV105", "TDV105"],
+        ["TDV004", "TDV004"],
     ),
 }
 

@@ -259,54 +259,6 @@ PAIRS: dict[str, tuple[str, str]] = {
                 assert torch.equal(found, torch.zeros(3))
         """,
     ),
-    "a global that is filled for whoever asks first": (
-        """
-        import transformers
-        kept = None
-        def model_for(name, device=None):
-            global kept
-            if kept is None:
-                kept = transformers.AutoModel.from_pretrained(name)
-                if device is not None:
-                    kept = kept.to(device)
-            return kept
-        def scores(batches, device=None):
-            model = model_for("base", device=device)
-            for batch in batches:
-                if device is not None:
-                    x = batch["ids"].to(device)
-                model(ids=x)
-        def main():
-            scores([{"ids": torch.zeros(3)}], device="cpu")
-        class Reward:
-            def __init__(self, device: str):
-                self.device = device
-            def __call__(self, batches):
-                return scores(batches, self.device)
-        main()
-        """,
-        """
-        import transformers
-        kept = transformers.AutoModel.from_pretrained("base")
-        def model_for(name, device=None):
-            pass
-            return kept
-        def scores(batches, device=None):
-            model = model_for("base", device=device)
-            for batch in batches:
-                if device is not None:
-                    x = batch["ids"].to(device)
-                model(ids=x)
-        def main():
-            scores([{"ids": torch.zeros(3)}], device="cpu")
-        class Reward:
-            def __init__(self, device: str):
-                self.device = device
-            def __call__(self, batches):
-                return scores(batches, self.device)
-        main()
-        """,
-    ),
     "an index that bounds a slice, too, is one number": (
         """
         def ranges(lengths: torch.Tensor, size: int):
