@@ -64,8 +64,8 @@ FLOW: Mapping[str, str] = {
     ),
     "What stub files and command lines say": "library_facts library_calls command_lines",
     "A function read alone: what its text shows of its arguments": (
-        "evidence evident_parts module_parameters accelerator_needs host_functions preparations project_calls callers_elsewhere "
-        "caller_results project_forwards reach private_helpers settings untaken"
+        "evidence evident_parts module_parameters accelerator_needs settled_flags compiled_kernels host_functions preparations "
+        "project_calls callers_elsewhere caller_results project_forwards reach private_helpers settings untaken"
     ),
     "Finding mistakes that are no conflict of two operands": (
         "literals device_objects device_indices discarded_transfers lost_copies host_reads host_arguments lost_index forwarding "

@@ -24,6 +24,7 @@ from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.project_calls import calls_of
 from torchdev_lint.flow.reach import imported_by
+from torchdev_lint.flow.settled_flags import is_among, without_settled
 from torchdev_lint.flow.trees import parents, walk
 
 MAX_FILES = 24
@@ -41,7 +42,8 @@ _INSISTS = re.compile(
 
 _USES = re.compile(
     r"(?<!torch)\.cuda\(\s*(?:\)|non_blocking|async)|\btorch\.cuda\.(?:\w*Tensor\b|set_device\()|"
-    r"\.to\(\s*['\"]cuda['\"]|\bdevice\s*=\s*['\"]cuda['\"]|torch\.device\(\s*['\"]cuda['\"]\s*\)(?!\s*if\b)|['\"]nccl['\"]"
+    r"\.to\(\s*['\"]cuda['\"]|\bdevice\s*=\s*['\"]cuda['\"]|torch\.device\(\s*['\"]cuda['\"]\s*\)(?!\s*if\b)|['\"]nccl['\"]|"
+    r"\baccelerator\s*=\s*['\"](?:gpu|cuda)['\"]|\bTrainer\((?:[^()]|\([^()]*\))*?\bgpus\s*=\s*(?:-1|[1-9]|\[)"
 )
 """An accelerator is used, on the face of it whatever the machine."""
 
@@ -49,7 +51,8 @@ _NUMBERED = re.compile(r"(?<!torch)\.cuda\(\s*\w")
 """Something is taken to an accelerator of which the number is given."""
 
 _DOES_WITHOUT = re.compile(
-    r"is_available\(|_available\b|\.is_cuda\b|ccelerator\(|(?i:lightning|\bpl)\.Trainer\(|"
+    r"is_available\(|_available\b|\.is_cuda\b|ccelerator\(|(?i:lightning|\bpl)\.Trainer\("
+    r"(?!(?:[^()]|\((?:[^()]|\([^()]*\))*\))*?\b(?:accelerator\s*=\s*['\"](?:gpu|cuda)['\"]|gpus\s*=\s*(?:-1|[1-9]|\[)))|"
     r"(?<!\.to\()(?<!map_location=)(?<!map_location = )['\"]cpu['\"]|"
     r"\b(?:no|use|with|has)_?(?:cuda|gpu|cpu)\b|--(?:no-?|use-?)?(?:cuda|cpu)['\"]|['\"]--(?:no-?|use-?)gpu['\"]|['\"]--device|"
     r"(?:args?|opts?|cfg|config|hparams|params|self)\.(?:cuda|cpu)\b(?!\()|\bif\s+(?:not\s+)?(?:\w+\.)*(?:cuda|gpu)(?:_\w+)?\b(?![(.])|"
@@ -96,7 +99,7 @@ def numbers_accelerator(text: str) -> bool:
 
 def does_without(text: str) -> bool:
     """Whether a text has a sign that its program may run without an accelerator."""
-    return _DOES_WITHOUT.search(_TELLS.sub("", _INSISTS.sub("", said(text)))) is not None
+    return _DOES_WITHOUT.search(_TELLS.sub("", _INSISTS.sub("", without_settled(said(text))))) is not None
 
 
 def said(text: str) -> str:
@@ -304,10 +307,12 @@ def names_accelerator(node: cst.BaseExpression, named: frozenset[str] | set[str]
             return False
 
 
-def running_with(scope: cst.CSTNode, place: cst.CSTNode | None, *, certain: bool) -> Iterator[cst.CSTNode]:
+def running_with(
+    scope: cst.CSTNode, place: cst.CSTNode | None, *, certain: bool, settled: frozenset[str] = frozenset()
+) -> Iterator[cst.CSTNode]:
     """The nodes of a scope, in order, that run whenever a place in it does (None: whatever holds); not what its functions do.
 
-    `certain`: neither what is only attempted counts, nor the second part of an `and` or an `or`.
+    `certain`: neither what is only attempted counts, nor the second part of an `and` or an `or`. `settled`: flags that are set.
     """
     above = parents(scope)
     around = {id(place)}
@@ -321,7 +326,9 @@ def running_with(scope: cst.CSTNode, place: cst.CSTNode | None, *, certain: bool
             apart |= set(map(id, node.children))
             continue
         match node:
-            case cst.If(body=body, orelse=orelse) | cst.IfExp(body=body, orelse=orelse):
+            case cst.If(test=test, body=body, orelse=orelse) | cst.IfExp(test=test, body=body, orelse=orelse):
+                if settled and is_among(dotted(test) or "", settled):
+                    around.add(id(body))
                 apart |= {id(part) for part in (body, orelse) if part is not None and id(part) not in around}
             case cst.Try(body=body, handlers=[_, *_]) if certain and id(body) not in around:
                 apart.add(id(body))

@@ -11,6 +11,7 @@ import libcst as cst
 from torchdev_lint.flow import accelerator_programs, device_values
 from torchdev_lint.flow.lattice import Accelerator, Choice, Cpu, leaves
 from torchdev_lint.flow.operands import dotted
+from torchdev_lint.flow.settled_flags import is_among, settled_in
 from torchdev_lint.flow.trees import walk
 
 if TYPE_CHECKING:
@@ -37,7 +38,11 @@ def choice(frame: Frame, node: cst.BaseExpression, kind: str) -> tuple[str, str]
     body = frame.analysis.module if frame.function is None else frame.function.node
     device = _device_with_a_fallback(frame, kind)
     found = device or frame.analysis.learn(_flag_of_moves, body, kind)
-    if found is None or frame.analysis.learn(_is_under_a_test, frame.analysis, body, node):
+    if (
+        found is None
+        or is_among(found[0], frame.analysis.learn(settled_in, frame.analysis))
+        or frame.analysis.learn(_is_under_a_test, frame.analysis, body, node)
+    ):
         return None
     # beside a device that the file chooses, what its other functions use bypasses the choice as well
     if accelerator_programs.comes_after_use(frame, node, own=False, in_file=device is None):

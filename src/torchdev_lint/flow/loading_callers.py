@@ -12,6 +12,7 @@ from torchdev_lint.flow.accelerator_programs import names_accelerator, running_w
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.project_calls import calls_by_others
+from torchdev_lint.flow.settled_flags import settled_in
 
 _TRAINS = re.compile(r"(?i)(?:^|_)(?:train|fit|training)(?:_(?!dat|load|set|iter|trans)|$)")
 """Functions that train, by name; not those that make the data for it."""
@@ -25,7 +26,8 @@ _NEEDS_ONE = frozenset(
 
 def goes_on_with_accelerator(frame: Frame, call: cst.Call) -> bool:
     """Whether what runs along with the load, or with each call of its function, uses an accelerator, whatever the machine."""
-    if _uses_accelerator(loading_scopes.scope_of(frame), call):
+    settled = frame.analysis.learn(settled_in, frame.analysis)
+    if _uses_accelerator(loading_scopes.scope_of(frame), call, settled):
         return True
     calls = [
         (frame.analysis.module if scope is None else scope, made)
@@ -53,9 +55,9 @@ def _calls(frame: Frame, *, elsewhere: bool = True) -> Iterator[tuple[cst.Call, 
         yield from calls_by_others(frame, function.node, owner, elsewhere=elsewhere)
 
 
-def _uses_accelerator(scope: cst.CSTNode, call: cst.Call) -> bool:
+def _uses_accelerator(scope: cst.CSTNode, call: cst.Call, settled: frozenset[str] = frozenset()) -> bool:
     named: set[str] = set()
-    for node in running_with(scope, call, certain=False):
+    for node in running_with(scope, call, certain=False, settled=settled):
         match node:
             case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=value):
                 named.discard(name)
@@ -71,6 +73,10 @@ def _uses_accelerator(scope: cst.CSTNode, call: cst.Call) -> bool:
                 where, named, numbered=True
             ):
                 return True
+            case cst.Arg(keyword=cst.Name(value="accelerator"), value=cst.SimpleString() as kind) if (
+                kind.raw_value in ("gpu", "cuda")
+            ):
+                return True  # lightning raises where there is none (lightning/pytorch/trainer/connectors/accelerator_connector.py)
             case cst.Call(func=function) if dotted(function) in _NEEDS_ONE:
                 return True
             case _:

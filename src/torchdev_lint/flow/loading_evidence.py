@@ -21,12 +21,12 @@ from torchdev_lint.flow.accelerator_programs import (
     uses_accelerator,
 )
 from torchdev_lint.flow.analysis import Analysis
+from torchdev_lint.flow.compiled_kernels import imports_what_needs_one, runs_on_gpus_only
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.saved_files import SAVING
 from torchdev_lint.flow.trees import walk
 from torchdev_lint.torch_api.checkpoints import SAVING_WORDS
-from torchdev_lint.torch_api.libraries import ACCELERATOR_ONLY
 
 _PLAIN_BASE = re.compile(r"(?:(?:torch\.)?nn\.)?Module$|object$|(?:abc\.)?ABC$")
 _BY_NAME = re.compile(r"\bFire\(|@hydra\.|\bLightningCLI\(")
@@ -36,13 +36,8 @@ _FILE_NAME = re.compile(r"[\w.-]{2,}\.[A-Za-z]\w{0,7}$")
 _SAVES = re.compile(r"(?m)(?<!#)\btorch\.save\(")
 _BY_LIBRARIES = re.compile(r"(?i)ckpt|checkpoint|best|last|model|optimizer|scheduler|\.pth$")
 """What libraries that train models call the files that they save."""
-_COMPILES = re.compile(r"(?ms)^\w+ = (?:\w+\.)*load\((?:(?!^\)).)*?\.cu['\"]")
-"""A file that compiles kernels for GPUs as soon as it is imported (torch/utils/cpp_extension.py, `load`)."""
-_ASKS_AT_ONCE = re.compile(r"(?m)^(?:\w+ = )?torch\.cuda\.(?:current_device|get_device_\w+)\(")
-"""A file that asks for the current GPU as soon as it is imported, which raises where there is none (torch/cuda/__init__.py)."""
 _MAIN = re.compile(r"(?m)^if __name__\b")
 _SIGNATURE = re.compile(r"\bdef \w+\((?:[^()]|\([^()]*\))*\)")
-_IMPORTS = re.compile(r"(?m)^(?:from|import)[ \t]+([\w.]+)")
 
 
 def is_missing(frame: Frame, call: cst.Call) -> bool:
@@ -139,7 +134,7 @@ def _needs_accelerator(analysis: Analysis, name: str) -> bool:
     """Whether the program that loads needs an accelerator: an import does, or all that get to the file use one without asking."""
     own = analysis.written
     files = {analysis.source.path: own}
-    if _imports_what_needs_one(analysis, files):
+    if imports_what_needs_one(analysis, files):
         return True
     if does_without(own) or not analysis.imports.in_program():
         return False
@@ -148,7 +143,7 @@ def _needs_accelerator(analysis: Analysis, name: str) -> bool:
         return False
     others = {path: text for path, text in users.items() if path not in files}
     if others and all(
-        _insists_on_one(text) or _runs_on_gpus_only(text) or _imports_what_needs_one(analysis, {path: text})
+        _insists_on_one(text) or runs_on_gpus_only(text) or imports_what_needs_one(analysis, {path: text})
         for path, text in others.items()
     ):
         return True
@@ -161,20 +156,6 @@ def _needs_accelerator(analysis: Analysis, name: str) -> bool:
         and not any(
             does_without(text) or reach.RUNS_MODELS.search(text) is not None for text in around.values()
         )
-    )
-
-
-def _imports_what_needs_one(analysis: Analysis, files: dict[str, str]) -> bool:
-    at_once = reach.with_imported(analysis, files, at_top=True) or {}
-    return any(_runs_on_gpus_only(text) for path, text in at_once.items() if path not in files)
-
-
-def _runs_on_gpus_only(text: str) -> bool:
-    """Whether a file cannot be imported where there is no GPU."""
-    return (
-        _COMPILES.search(text) is not None
-        or _ASKS_AT_ONCE.search(text) is not None
-        or any(ACCELERATOR_ONLY.match(match[1]) is not None for match in _IMPORTS.finditer(text))
     )
 
 

@@ -39,6 +39,16 @@ SIGNS: dict[str, bool] = {
     "if n_gpu > 1: model = nn.DataParallel(model)": False,
     "# if torch.cuda.is_available():": False,
     "accelerator = Accelerator()": True,
+    "use_gpu = True\nif use_gpu: model.cuda()": False,
+    "use_gpu = True\nuse_gpu = ask()\nif use_gpu: model.cuda()": True,
+    "use_gpu: bool = True\ndef run(use_gpu): use(use_gpu)": True,
+    "device = 'cuda' if use_gpu else 'cpu'\nuse_gpu = True": False,
+    "parser.add_argument('--cuda', action='store_true', default=True)\nif args.cuda: model.cuda()": False,
+    "parser.add_argument('--cuda', action='store_true')\nif args.cuda: model.cuda()": True,
+    "parser.add_argument('--cuda', action='store_true', default=True)\nargs.cuda = args.gpus > 0": True,
+    "pl.Trainer(accelerator='gpu', devices=len(ids()))": False,
+    "pl.Trainer(max_steps=steps(f(3)), gpus=1)": False,
+    "pl.Trainer(accelerator='auto')": True,
 }
 
 USES: dict[str, bool] = {
@@ -51,6 +61,9 @@ USES: dict[str, bool] = {
     "torch.device('cuda') if cuda else torch.device('cpu')": False,
     "torch.cuda.FloatTensor(3)": True,
     "assert torch.cuda.is_available()": True,
+    "Trainer(accelerator='gpu')": True,
+    "Trainer(logger=log(), gpus=-1)": True,
+    "Trainer(gpus=0)": False,
     "x = x.cpu()  # was x.cuda()": False,
 }
 
@@ -377,3 +390,52 @@ def _codes_of_library(root: Path, body: str) -> list[str]:
     (root / "code.py").write_text(text)
     told = findings(text, str(root / "code.py"), Config(root=str(root)), sources=DiskSources())
     return [finding.code for finding in told]
+
+
+@pytest.mark.parametrize(
+    ("option", "found"),
+    [
+        ("default=True", []),
+        ("default=False", ["TDV018"]),
+    ],
+)
+def test_an_option_that_is_true_whatever_is_typed(option: str, found: list[str]) -> None:
+    body = f"""
+        from argparse import ArgumentParser
+        def main(model, read):
+            parser = ArgumentParser()
+            parser.add_argument("--cuda", action="store_true", {option})
+            args = parser.parse_args()
+            if args.cuda:
+                model = model.cuda()
+            return model(torch.randn(3).cuda())
+        """
+    assert _codes(body) == found
+
+
+@pytest.mark.parametrize(
+    ("flag", "found"),
+    [("True", []), ("choose()", ["TDV009"])],
+)
+def test_a_flag_that_is_set_after_loading(flag: str, found: list[str]) -> None:
+    body = f"""
+        def restored(path, Net, choose):
+            net = Net()
+            net.load_state_dict(torch.load(path))
+            use_gpu = {flag}
+            if use_gpu:
+                net = net.cuda()
+            return net
+        """
+    assert _codes(body) == found
+
+
+@pytest.mark.parametrize(("kind", "found"), [("gpu", []), ("auto", ["TDV009"])])
+def test_a_trainer_that_wants_a_gpu(kind: str, found: list[str]) -> None:
+    body = f"""
+        def resumed(path, Net, Trainer, loader):
+            net = Net()
+            net.load_state_dict(torch.load(path))
+            Trainer(accelerator="{kind}").fit(net, loader)
+        """
+    assert _codes(body) == found
