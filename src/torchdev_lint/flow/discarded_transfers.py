@@ -226,12 +226,25 @@ _SIZES = frozenset(
 )
 
 
+_MOVES = frozenset({"to", "cuda", "cpu", "xpu", "npu", "mps"})
+
+
 def _is_transfer(value: cst.BaseExpression, name: str) -> bool:
-    match value:
-        case cst.Call(func=cst.Attribute(value=receiver, attr=cst.Name(value="to" | "cuda" | "xpu"))):
-            return dotted(receiver) == name
-        case _:
-            return False
+    """Whether a value is what has the name, moved first of all, whatever becomes of it then: `x.cpu().detach().numpy()`."""
+    while isinstance(value, cst.Call) and isinstance(value.func, cst.Attribute):
+        if dotted(value.func.value) == name:
+            return value.func.attr.value in _MOVES
+        value = value.func.value
+    return False
+
+
+def _copies_into(node: cst.Assign, name: str) -> bool:
+    """Whether what has the name is written into a part of another tensor, which copies across devices: `buffer[i:j] = x`."""
+    return dotted(node.value) == name and all(
+        isinstance(target.target, cst.Subscript)
+        and any(isinstance(part.slice, cst.Slice) for part in target.target.slice)
+        for target in node.targets
+    )
 
 
 def _used_later(frame: Frame, site: CallSite) -> bool:
@@ -259,6 +272,8 @@ def _used_later(frame: Frame, site: CallSite) -> bool:
                         False  # `x.cuda()`, then `x = x.cuda()`: it is where it is wanted before it is used
                     )
                 return any(dotted(part) == name for part in walk(node.value))
+            if _copies_into(node, name):
+                skipped.add(id(node.value))
         elif isinstance(node, cst.Attribute) and dotted(node.value) == name:
             if node.attr.value not in tensor_methods.METADATA_ATTRIBUTES | _SIZES | {"is_cuda"}:
                 return True

@@ -353,7 +353,7 @@ def check_positional_flag(frame: Frame, site: CallSite) -> None:
 def check_typename(frame: Frame, receiver: Value, site: CallSite) -> None:
     """`y.type(x.type())`: the name of a type has no index.
 
-    A tensor that is on an accelerator of the type already stays there, so that `y` must be on the CPU, or wherever it was given.
+    A tensor that is on an accelerator of the type already stays there, so that `y` must be known to be on the CPU.
     """
     if not isinstance(receiver, Tensor):
         return
@@ -376,7 +376,7 @@ def check_typename(frame: Frame, receiver: Value, site: CallSite) -> None:
                 or _is_moved_again(frame, site.node)
             ):
                 return
-            if not all(isinstance(leaf, (Cpu, Symbol)) for leaf in leaves(receiver.device)):
+            if not all(isinstance(leaf, Cpu) for leaf in leaves(receiver.device)):
                 return
             text = frame.analysis.text(other)
             edits = ((method, "type_as"), (given, text))
