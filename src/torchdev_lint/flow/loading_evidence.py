@@ -1,9 +1,10 @@
 """What a project has to show before a load without `map_location` is spoken of: that it makes such files, and a program for the CPU.
 
 A load fails where the file was saved from an accelerator and the program that loads it has none. Both are facts of the whole project.
-Nothing is said of what nobody calls, of files that nothing in the project writes under that name or with those keys, of modules that
-fill themselves when they are made (from weights of others, as a rule), and of programs that put things on an accelerator without
-asking whether there is one. Of a file on its own nothing of this is known, and it is judged by what it says itself.
+Nothing is said in a project that trains nothing, nor of what nobody calls, of files that nothing in the project writes under that name
+or with those keys, of modules that fill themselves when they are made (from weights of others, as a rule), and of programs that put
+things on an accelerator without asking whether there is one. Of a file on its own nothing of this is known, and it is judged by what
+it says itself.
 """
 
 from __future__ import annotations
@@ -36,6 +37,20 @@ _FILE_NAME = re.compile(r"[\w.-]{2,}\.[A-Za-z]\w{0,7}$")
 _SAVES = re.compile(r"(?m)(?<!#)\btorch\.save\(")
 _BY_LIBRARIES = re.compile(r"(?i)ckpt|checkpoint|best|last|model|optimizer|scheduler|\.pth$")
 """What libraries that train models call the files that they save."""
+_TRAINING_WORDS = (
+    ".backward(",
+    "autograd.grad(",
+    ".fit(",
+    ".step()",
+    "rainer",
+    "earner",
+    "train_step",
+    "lightning",
+    "fastai",
+    "deepspeed",
+    "keras",
+)
+"""What stands in programs that train a model, or have a library train it."""
 _MAIN = re.compile(r"(?m)^if __name__\b")
 _SIGNATURE = re.compile(r"\bdef \w+\((?:[^()]|\([^()]*\))*\)")
 
@@ -53,7 +68,8 @@ def is_missing(frame: Frame, call: cst.Call) -> bool:
     name = "" if top is None else top.name.value
     keys = _keys_read(frame, call)
     return (
-        analysis.learn(_needs_accelerator, analysis, name)
+        analysis.learn(_trains_nothing, analysis)
+        or analysis.learn(_needs_accelerator, analysis, name)
         or (top is not None and analysis.learn(_is_unused, analysis, top, method))
         or (bool(keys) and analysis.learn(_are_never_saved, analysis, keys))
         or any(analysis.learn(_is_never_saved, analysis, file) for file in _file_names(frame, call))
@@ -160,6 +176,23 @@ def _needs_accelerator(analysis: Analysis, name: str) -> bool:
 
 
 # -- who made the file
+
+
+def _trains_nothing(analysis: Analysis) -> bool:
+    """Whether nothing in the project trains a model: what is loaded are weights of others, as they are or converted.
+
+    Those are published so that everybody can load them, and converters read them on the CPU.
+    """
+    known = analysis.notes.get("trains nothing")
+    if known is None:
+        known = not any(
+            word in analysis.written
+            or analysis.imports.mentioning(word)
+            or analysis.imports.in_notebooks(word)
+            for word in _TRAINING_WORDS
+        )
+        analysis.notes["trains nothing"] = known
+    return bool(known)
 
 
 def _fills_itself(frame: Frame) -> bool:

@@ -57,7 +57,7 @@ CASES: list[tuple[str, dict[str, str], list[str]]] = [
 
 @pytest.mark.parametrize(("files", "found"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 def test_kernels_for_gpus(tmp_path: Path, files: dict[str, str], found: list[str]) -> None:
-    train = "import torch\nfrom run import main\nmain(make(), 'a')\ntorch.save(state, out)\n"
+    train = "import torch\nfrom run import main\nmain(make(), 'a')\nloss.backward()\ntorch.save(state, out)\n"
     everything = {"run.py": RUN, "train.py": train, "ops/setup.py": SETUP, "ops/__init__.py": "", **files}
     (tmp_path / ".git").mkdir()
     (tmp_path / "ops").mkdir()

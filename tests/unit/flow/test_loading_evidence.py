@@ -33,7 +33,10 @@ from run import restored
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 def main(path):
     net = restored(path).to(device)
+    trained(net)
     torch.save(net.state_dict(), path)
+def trained(net):
+    net(torch.ones(3)).sum().backward()
 main("a.pt")
 """
 ELSEWHERE = TRAIN.replace("from run import restored\n", "").replace("restored(path)", "Net()")
@@ -55,6 +58,8 @@ COMPILES = (
 
 CASES: list[tuple[str, dict[str, str], list[str]]] = [
     ("somebody calls it", {}, ["TDV009"]),
+    ("nothing trains", {"train.py": TRAIN.replace(".backward()", "")}, []),
+    ("a library trains", {"train.py": TRAIN.replace(".backward()", ""), "fit.py": "net = torch.Trainer().net"}, ["TDV009"]),
     ("nobody calls it", {"train.py": ELSEWHERE}, []),
     ("a comment names it", {"train.py": ELSEWHERE + "# restored(path)\n"}, []),
     ("others may install it", {"train.py": ELSEWHERE, "setup.py": "setup()\n"}, ["TDV009"]),
@@ -140,6 +145,7 @@ class Game:
         if args.gpu_mode:
             self.net.cuda()
     def train(self):
+        self.net(torch.ones(3)).sum().backward()
         self.save("a")
     def save(self, path):
         torch.save(self.net.state_dict(), path + "/net.pt")

@@ -726,7 +726,9 @@ if __name__ == "__main__":
 def test_a_file_calls_its_own_function(tmp_path: Path, before: str, found: list[str]) -> None:
     """Who calls a function of this name calls this one only where it has none itself."""
     (tmp_path / ".git").mkdir()
-    (tmp_path / "keeping.py").write_text("def keep(model):\n    model.save_checkpoint('last.pt')\n")
+    (tmp_path / "keeping.py").write_text(
+        "def keep(model):\n    model.fit()\n    model.save_checkpoint('last.pt')\n"
+    )
     (tmp_path / "other.py").write_text(f"import loading\n{before}resume(build(), 'last.pt')\n")
     assert _checked(tmp_path, "loading.py", RESUME) == found
 

@@ -322,6 +322,7 @@ def train(args, model):
     if os.path.isfile(os.path.join(args.folder, "optimizer.pt")):
         optimizer.load_state_dict(torch.load(os.path.join(args.folder, "optimizer.pt")))
     model.to(args.device)
+    model.loss().backward()
     torch.save(model.state_dict(), args.out)
     {saving}
 train(options(), network())

@@ -547,7 +547,9 @@ def _in_project(tmp_path: Path, files: dict[str, str], checked: str) -> list[str
 
 
 USE = "import torch\nfrom net import restore\nrestore('runs')\n"
-SAVING = "import torch\ndef keep(net, path):\n    torch.save(net.state_dict(), path)\n"
+SAVING = (
+    "import torch\ndef keep(net, path):\n    net.loss().backward()\n    torch.save(net.state_dict(), path)\n"
+)
 ADDRESS = 'WEIGHTS = "https://example.org/resolve/main/weights.pt?download=true"\n'
 
 
@@ -573,7 +575,7 @@ def test_whose_weights_they_are(tmp_path: Path, files: dict[str, str], found: li
     [("{k: v.cpu() for k, v in net.state_dict().items()}", []), ("net.state_dict()", ["TDV009"])],
 )
 def test_what_is_saved_beside(tmp_path: Path, saved: str, found: list[str]) -> None:
-    saving = f"import torch\ndef keep(net, path):\n    torch.save({saved}, path)\n"
+    saving = f"import torch\ndef keep(net, path):\n    net.loss().backward()\n    torch.save({saved}, path)\n"
     files = {"net.py": HEAD + DEVICE + LOADING, "learner.py": saving, "use.py": USE}
     assert _in_project(tmp_path, files, "net.py") == found
 
