@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import libcst as cst
 
 from torchdev_lint.flow.analysis import Analysis
-from torchdev_lint.flow.compiled_kernels import needs_own_kernels
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.trees import all_parameters, remembered, walk
@@ -155,7 +154,6 @@ def _needs_accelerator(analysis: Analysis) -> bool:
         known = (
             (measures and analysis.says(_WAITS))
             or (bool(tests) and all(map(_asks_for_guard, tests)))
-            or needs_own_kernels(analysis)
             or any(
                 _is_demand(statement) or any(map(ACCELERATOR_ONLY.match, _modules_imported(statement)))
                 for line in analysis.module.body

@@ -76,12 +76,16 @@ _NEEDS_ONE = frozenset(
         "get_device_capability",
         "get_device_name",
         "get_device_properties",
+        "mem_get_info",
+        "nvtx.range_push",
         "set_device",
     )
-)
-"""What raises where there is no GPU (torch/cuda/__init__.py, `_lazy_init`)."""
+) | {"torch.autograd.profiler.emit_nvtx"}
+"""What raises where there is no GPU (torch/cuda/__init__.py, `_lazy_init`; torch/autograd/profiler.py, `emit_nvtx`)."""
 
-_MAY_USE = re.compile(rf"{_USES.pattern}|torch\.cuda\.(?:current_device|get_device_\w+)\(|\.type\(")
+_MAY_USE = re.compile(
+    rf"{_USES.pattern}|torch\.cuda\.(?:current_device|get_device_\w+|mem_get_info|nvtx\.\w+)\(|emit_nvtx\(|\.type\("
+)
 
 _TYPE = re.compile(r"torch\.cuda\.\w*Tensor")
 
@@ -182,16 +186,25 @@ def comes_after_use(frame: Frame, node: cst.CSTNode, *, own: bool = True, in_fil
     In the function that it stands in, or in the `__init__` of its class, or before each call of that function. `own`: the function itself
     counts, not only those who call it. `in_file`: so do those who call it in the same file, and its class.
     """
+    return _is_used(frame, node, own=own, in_file=in_file, along=False)
+
+
+def goes_along_with_use(frame: Frame, node: cst.CSTNode) -> bool:
+    """The same, or such a use is certain to follow: what asks for the first accelerator asks for no more than the program does anyway."""
+    return _is_used(frame, node, own=True, in_file=True, along=True)
+
+
+def _is_used(frame: Frame, node: cst.CSTNode, *, own: bool, in_file: bool, along: bool) -> bool:
     if frame.source.foreign:
         return False
-    key = ("after use", id(node), own, in_file, frame.analysis.written)
+    key = ("after use", id(node), own, in_file, along, frame.analysis.written)
     known = frame.analysis.notes.get(key)
     if known is None:
-        known = frame.analysis.notes[key] = _comes_after_use(frame, node, own, in_file)
+        known = frame.analysis.notes[key] = _comes_after_use(frame, node, own, in_file, along)
     return bool(known)
 
 
-def _comes_after_use(frame: Frame, node: cst.CSTNode, own: bool, in_file: bool) -> bool:
+def _comes_after_use(frame: Frame, node: cst.CSTNode, own: bool, in_file: bool, along: bool) -> bool:
     scope: cst.FunctionDef | cst.Module = frame.analysis.module
     owner: cst.ClassDef | None = None
     current: Frame | None = frame
@@ -201,7 +214,7 @@ def _comes_after_use(frame: Frame, node: cst.CSTNode, own: bool, in_file: bool) 
             scope, owner = function.node, None if function.owner is None else function.owner.node
         current = current.parent
     own = own and frame.analysis.says(_MAY_USE)
-    return _is_after(frame, scope, owner, node, own, in_file, 0)
+    return _is_after(frame, scope, owner, node, own, in_file, along, 0)
 
 
 def _is_after(
@@ -211,9 +224,10 @@ def _is_after(
     node: cst.CSTNode,
     own: bool,
     in_file: bool,
+    along: bool,
     depth: int,
 ) -> bool:
-    if own and _used_before(scope, node):
+    if own and _used_before(scope, node, along=along):
         return True
     if isinstance(scope, cst.Module) or depth == MAX_DEPTH:
         return False
@@ -229,27 +243,27 @@ def _is_after(
     calls = [(call, caller) for call, caller in calls_of(frame, name, told) if caller is not scope]
     file: Collection[int] = () if in_file else parents(frame.analysis.module)
     return bool(calls) and all(
-        in_file and _used_before_at_top(frame.analysis.module, call)
+        in_file and _used_before_at_top(frame.analysis.module, call, along=along)
         if caller is None
-        else _is_after(frame, caller, None, call, in_file or id(call) not in file, in_file, depth + 1)
+        else _is_after(frame, caller, None, call, in_file or id(call) not in file, in_file, along, depth + 1)
         for call, caller in calls
     )
 
 
-def _used_before_at_top(module: cst.Module, call: cst.Call) -> bool:
+def _used_before_at_top(module: cst.Module, call: cst.Call, *, along: bool) -> bool:
     """The same of a call at the top of a file; of another file's nothing is known."""
-    return id(call) in parents(module) and _used_before(module, call)
+    return id(call) in parents(module) and _used_before(module, call, along=along)
 
 
 def _methods(owner: cst.ClassDef) -> Iterator[cst.FunctionDef]:
     return (line for line in owner.body.body if isinstance(line, cst.FunctionDef))
 
 
-def _used_before(scope: cst.CSTNode, place: cst.CSTNode | None) -> bool:
-    """Whether a scope uses an accelerator before it gets to a place in it (None: to its end), whatever holds."""
+def _used_before(scope: cst.CSTNode, place: cst.CSTNode | None, *, along: bool = False) -> bool:
+    """Whether a scope uses an accelerator before it gets to a place in it (None: to its end), whatever holds; `along`: or after."""
     named: set[str] = set()
     for node in running_with(scope, place, certain=True):
-        if node is place:
+        if node is place and not along:
             # what a call is given is there before it is made
             return any(isinstance(part, cst.Call) and _is_use(part, named) for part in list(walk(node))[1:])
         match node:

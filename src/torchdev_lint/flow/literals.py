@@ -18,6 +18,7 @@ from torchdev_lint.flow import (
 from torchdev_lint.flow.accelerator_needs import is_marked_function, needs_accelerator
 from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.callsites import Argument, CallSite
+from torchdev_lint.flow.compiled_kernels import needs_own_kernels
 from torchdev_lint.flow.conditions import Atom, Constant, Formula, atoms, disjunction, negate, truth
 from torchdev_lint.flow.events import DeviceLiteral
 from torchdev_lint.flow.frame import Frame
@@ -199,7 +200,12 @@ def see(
     if frame.analysis.quiet or (index or 0) > MAX_INDEX:
         return
     guarded = is_guarded(frame, kind, index or 0) or (
-        index == 0 and (_is_first_of_many(frame) or accelerator_programs.comes_after_use(frame, node))
+        index == 0
+        and (
+            _is_first_of_many(frame)
+            or accelerator_programs.goes_along_with_use(frame, node)
+            or frame.analysis.learn(needs_own_kernels, frame.analysis)
+        )
     )
     literal = DeviceLiteral(
         node=node,

@@ -162,12 +162,22 @@ _WORDS = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
 
 
 def is_only_called(analysis: Analysis, name: str, *, spelt: bool = True) -> bool:
-    """Whether nothing in the project does anything with a name but to define, import and call it. `spelt`: strings count as well."""
-    others = analysis.imports.mentioning(name)
-    if others is None or analysis.imports.in_notebooks(name):
+    """Whether nothing in the project does anything with a name but to define, import, annotate with it and call it.
+
+    `spelt`: strings count as well, and so does what is asked of a class.
+    """
+    # nobody imports from a notebook
+    others = [] if analysis.options.in_cells else analysis.imports.mentioning(name)
+    if others is None or (not analysis.options.in_cells and analysis.imports.in_notebooks(name)):
         return False
-    word = re.compile(rf"\b{re.escape(name)}\b(?!\s*\(|\s*=(?!=))|\bclass\s+\w+\([^)]*\b{re.escape(name)}\b")
-    own = rf"\b(?:class|def)\s+{re.escape(name)}\b|super\(\s*{re.escape(name)}\b"
+    asked = "" if spelt else r"|\s*\.\w+\("
+    word = re.compile(
+        rf"\b{re.escape(name)}\b(?!\s*\(|\s*=(?!=){asked})|\bclass\s+\w+\([^)]*\b{re.escape(name)}\b"
+    )
+    own = (
+        rf"\b(?:class|def)\s+{re.escape(name)}\b|super\(\s*{re.escape(name)}\b|"
+        rf"->\s*{re.escape(name)}\b|\b(?!lambda\b|else\b)[a-z_]\w*\s*:\s*{re.escape(name)}(?=\s*[,)=|\n])|isinstance\([^()]*\)"
+    )
     texts = (
         _STRINGS.sub("", without_imports(text)) for text in (analysis.written, *(text for _, text in others))
     )

@@ -31,11 +31,12 @@ a `try`: it runs on an accelerator or not at all. Comparisons, dictionary keys, 
 words of a command line and documentation strings are text, not uses. `device=0` is only read as an index in calls of PyTorch's
 own functions and methods. The default of a command line's option is not reported where the file asks for availability whenever it reads
 the option (`args.device if torch.cuda.is_available() else "cpu"`), also in another function, or never reads it, nor the
-default of an argument that its function does not read, or, in a program or a script, that every call gives.
+default of an argument that its function does not read, or that every call gives, where all calls are in sight.
 
-Index 0 is not reported where a machine without an accelerator does not get anyway: after an unguarded `.cuda()` or the like, in the
-same function or before each of its calls; nor in functions of files that use one so where nothing which leads to the file (what imports it,
-and what imports that) asks for availability, has a flag or an option for it, or names the CPU. Such programs are for GPUs only.
+Index 0 is not reported where a machine without an accelerator does not get anyway, or no further: beside an unguarded `.cuda()` or the
+like, in the same function or along with each of its calls; nor in functions of files that use one so where nothing which leads to the
+file (what imports it, and what imports that) asks for availability, has a flag or an option for it, or names the CPU. Such programs are
+for GPUs only.
 """
 
 from __future__ import annotations

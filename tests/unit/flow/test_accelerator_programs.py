@@ -216,7 +216,25 @@ PLACES: dict[str, tuple[str, str]] = {
         """,
         """
         x = torch.ones(2).to("cuda:0")
-        net = nn.Linear(2, 2).cuda()
+        net = nn.Linear(2, 2)
+        if torch.cuda.device_count() > 1:
+            net.cuda()
+        """,
+    ),
+    "before it": (
+        """
+        def trained(read):
+            where = torch.device("cuda:0")
+            return nn.Linear(2, 2).to(where)(read())
+        trained(read)
+        print(torch.cuda.get_device_name(0))
+        """,
+        """
+        def trained(read):
+            where = torch.device("cuda:0")
+            return nn.Linear(2, 2).to(where)(read())
+        trained(read)
+        print(torch.cuda.device_count())
         """,
     ),
 }
@@ -326,7 +344,21 @@ DEFAULTS: dict[str, tuple[str, str]] = {
         def evaluate(net, device="cuda:0"):
             net.to(device)
         def main():
-            evaluate(nn.Linear(2, 2), where())
+            evaluated(nn.Linear(2, 2), where())
+        """,
+    ),
+    "somebody of a library gives it": (
+        """
+        def evaluate(net, device=torch.device(0)) -> float:
+            net.to(device)
+        def best(evaluated: evaluate, nets):
+            return min(evaluate(net, where()) for net in nets)
+        """,
+        """
+        def evaluate(net, device=torch.device(0)) -> float:
+            net.to(device)
+        def best(evaluated: evaluate, nets):
+            return min(nets, key=evaluate)
         """,
     ),
 }
@@ -373,7 +405,12 @@ def test_a_choice_that_is_of_no_use() -> None:
 
 
 def test_a_module_of_a_library_that_is_run_may_be_imported_too(tmp_path: Path) -> None:
-    right = DEFAULTS["everybody gives it"][0]
+    right = """
+        def evaluate(net, device="cuda:0"):
+            net.to(device)
+        if __name__ == "__main__":
+            main()
+        """
     assert _codes_of_library(tmp_path, right) == []
     (tmp_path / "__init__.py").touch()
     assert _codes_of_library(tmp_path, right) == ["TDV002"]
