@@ -14,7 +14,6 @@ from torchdev_lint.flow import (  # registers the handlers, too
     definitions,
     expressions,
     forwarding,
-    kept_globals,
     loaded_models,
     loops,
     module_parameters,
