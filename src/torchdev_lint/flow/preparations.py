@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import libcst as cst
 
@@ -69,11 +70,16 @@ def is_for_the_host(function: Function) -> bool:
     owner = () if function.owner is None else function.owner.node.decorators
     own = function.node.decorators if isinstance(function.node, cst.FunctionDef) else ()
     given = [one.decorator for one in (*own, *owner) if isinstance(one.decorator, cst.Call)]
-    if any(map(_replaces_moves, walk(function.node))):
+    learn = function.frame.analysis.learn
+    if learn(_has_any, function.node, _replaces_moves):
         return True
     return any(_is_the_cpu(argument) for call in given for argument in call.args) or (
-        any(map(_tries_the_cpu_only, given)) and not any(map(_names_accelerator, walk(function.node)))
+        any(map(_tries_the_cpu_only, given)) and not learn(_has_any, function.node, _names_accelerator)
     )
+
+
+def _has_any(node: cst.CSTNode, asked: Callable[[cst.CSTNode], bool]) -> bool:
+    return any(map(asked, walk(node)))
 
 
 _MOVE = re.compile(r"^(?:torch\.)?(?:Tensor|nn\.Module)\.(?:cuda|to)$")
