@@ -20,7 +20,7 @@ from torchdev_lint.flow.evidence import TESTING
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import Accelerator, Cpu, Device, Symbol, leaves
 from torchdev_lint.flow.operands import dotted
-from torchdev_lint.flow.trees import walk
+from torchdev_lint.flow.trees import all_parameters, walk
 from torchdev_lint.flow.values import (
     Api,
     Class,
@@ -353,7 +353,8 @@ def check_positional_flag(frame: Frame, site: CallSite) -> None:
 def check_typename(frame: Frame, receiver: Value, site: CallSite) -> None:
     """`y.type(x.type())`: the name of a type has no index.
 
-    A tensor that is on an accelerator of the type already stays there, so that `y` must be known to be on the CPU.
+    A tensor that is on an accelerator of the type already stays there, so that `y` must be known to be on the CPU, or is an argument as
+    the caller gave it: what the function has made of its arguments is with them, as a rule.
     """
     if not isinstance(receiver, Tensor):
         return
@@ -376,13 +377,27 @@ def check_typename(frame: Frame, receiver: Value, site: CallSite) -> None:
                 or _is_moved_again(frame, site.node)
             ):
                 return
-            if not all(isinstance(leaf, Cpu) for leaf in leaves(receiver.device)):
+            if not all(
+                isinstance(leaf, Cpu) or (isinstance(leaf, Symbol) and _is_as_given(frame, site.receiver))
+                for leaf in leaves(receiver.device)
+            ):
                 return
             text = frame.analysis.text(other)
             edits = ((method, "type_as"), (given, text))
             _publish(frame, given, "typename", frame.analysis.text(given), f"{text}.device", edits)
         case _:
             pass
+
+
+def _is_as_given(frame: Frame, node: cst.BaseExpression | None) -> bool:
+    """Whether an expression is a parameter that has not been given another value so far."""
+    function = frame.function
+    return (
+        function is not None
+        and isinstance(node, cst.Name)
+        and node.value not in frame.bound
+        and any(one.name.value == node.value for one in all_parameters(function.node.params))
+    )
 
 
 def _is_moved_again(frame: Frame, node: cst.BaseExpression) -> bool:
