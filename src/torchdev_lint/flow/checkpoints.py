@@ -73,7 +73,7 @@ def note(frame: Frame, path: str, site: CallSite) -> None:
         or frame.analysis.learn(savers.is_of_others, frame.analysis)
         or _is_never_there(frame, site.node)
         or not is_weights
-        or loading_callers.follows_training(frame)
+        or loading_callers.follows_training(frame, site.node)
         or loading_callers.goes_on_with_accelerator(frame, site.node)
         or loading_scopes.goes_to_accelerator(frame, loading_scopes.scope_of(frame), site.node)
         or (use.published and path not in api.ALWAYS_WEIGHTS)

@@ -13,6 +13,7 @@ from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.project_calls import calls_by_others
 from torchdev_lint.flow.settled_flags import settled_in
+from torchdev_lint.flow.trees import walk
 
 _TRAINS = re.compile(r"(?i)(?:^|_)(?:train|fit|training)(?:_(?!dat|load|set|iter|trans)|$)")
 """Functions that train, by name; not those that make the data for it."""
@@ -37,8 +38,16 @@ def goes_on_with_accelerator(frame: Frame, call: cst.Call) -> bool:
     return bool(calls) and all(_uses_accelerator(scope, made) for scope, made in calls)
 
 
-def follows_training(frame: Frame) -> bool:
-    """Whether every call of the function that loads, in its file, comes after one that trains: `train(args)`, then `test(args)`."""
+def follows_training(frame: Frame, call: cst.Call) -> bool:
+    """Whether what loads comes after a call that trains, or so does every call of its function: `train(args)`, then `test(args)`.
+
+    The cells of a notebook are run on different days.
+    """
+    scope = loading_scopes.scope_of(frame)
+    if not (isinstance(scope, cst.Module) and frame.analysis.options.in_cells) and _trained_before(
+        scope, call
+    ):
+        return True
     calls = list(_calls(frame, elsewhere=False))
     return bool(calls) and all(
         _trained_before(frame.analysis.module if scope is None else scope, made) for made, scope in calls
@@ -90,6 +99,23 @@ def _trained_before(scope: cst.CSTNode, call: cst.Call) -> bool:
             return False
         if isinstance(node, (cst.For, cst.While)) and loading_scopes.trains(node):
             return True
-        if isinstance(node, cst.Call) and _TRAINS.search((dotted(node.func) or "").rpartition(".")[2]):
+        if (
+            isinstance(node, cst.Call)
+            and _TRAINS.search((dotted(node.func) or "").rpartition(".")[2])
+            and not _is_switch(node)
+            and not any(part is call for part in walk(node))
+        ):
             return True
     return False
+
+
+def _is_switch(call: cst.Call) -> bool:
+    """Whether a call only puts a module in the mode of training: `net.train()`, `net.train(False)`; not `trainer.train()`."""
+    match call:
+        case cst.Call(func=cst.Attribute(value=receiver, attr=cst.Name(value="train")), args=arguments):
+            given = [one.value for one in arguments]
+            return "trainer" not in (dotted(receiver) or "").lower() and (
+                not given or (isinstance(given[0], cst.Name) and given[0].value in ("True", "False", "mode"))
+            )
+        case _:
+            return False

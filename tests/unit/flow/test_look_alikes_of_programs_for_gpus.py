@@ -48,6 +48,32 @@ PAIRS: dict[str, tuple[str, str]] = {
             return x / np.max(x)
         """,
     ),
+    "loaded after a training in the same function": (
+        """
+        def run(trainer, folder, net: nn.Module, again=False):
+            told = trainer.train(recover=again)
+            net.load_state_dict(torch.load(folder + "/best_model.th"))
+            return told, net
+        """,
+        """
+        def run(folder, net: nn.Module):
+            net.train()
+            net.load_state_dict(torch.load(folder + "/best_model.th"))
+            return net
+        """,
+    ),
+    "what is loaded is what is trained": (
+        """
+        def run(trainer, path, net: nn.Module, read):
+            trainer.fit(net, read())
+            return net.load_state_dict(torch.load(path))
+        """,
+        """
+        def run(trainer, path, net: nn.Module, read):
+            trainer.fit(net.load_state_dict(torch.load(path)), read())
+            return net
+        """,
+    ),
     "the type of a tensor beside one that is wherever the caller put it": (
         """
         def sampled(image: torch.Tensor, flow: torch.Tensor):
