@@ -34,7 +34,6 @@ MISSED: dict[str, str] = {
     "quantized_surgery_bad": "a layer put in the place of another of a moved model, found by `named_children`",
     "recurrent_by_name_bad": "a layer that `getattr` takes from `torch.nn` by a name",
     "resume_ema_bad": 'tensors read from a checkpoint with `map_location="cpu"`',
-    "tracker_window_bad": "a tensor of the CPU times a number of a dict that is updated from what is not known",
 }
 """Programs that are not found yet, and why. Whoever makes one found takes it out."""
 
