@@ -36,7 +36,7 @@ PAIRS: dict[str, tuple[str, str]] = {
         def main(args, log, loader):
             model = nn.Linear(3, 3).to(device)
             for epoch in range(3):
-                if train(model, loader) > 0:
+                if tested(model, loader) > 0:
                     print(log.path("latest"), log.path("best"))
             model.load_state_dict(torch.load(log.path("best")))
         """,
