@@ -297,6 +297,7 @@ loss = net(torch.ones(1, 2, device=device)).sum()
 loss.backward()
 """
 SAVING = 'torch.save(net.state_dict(), "net.pt")\n'
+OTHERS = 'from helpers import trainer\ntrainer.save(folder="out/", name="net.pt")\n'
 LOADING = 'net.load_state_dict(torch.load("net.pt"))\n'
 
 
@@ -305,6 +306,8 @@ LOADING = 'net.load_state_dict(torch.load("net.pt"))\n'
     [
         ([TRAINING + SAVING, LOADING], []),
         ([TRAINING + SAVING, LOADING.replace("net.pt", "best_net.pt")], ["TDV009"]),
+        ([TRAINING + SAVING + OTHERS, LOADING.replace("net.pt", "out/net.pt")], []),
+        ([TRAINING + SAVING + OTHERS, LOADING.replace("net.pt", "out/best_net.pt")], ["TDV009"]),
         ([TRAINING, SAVING + LOADING], []),
         ([TRAINING, SAVING, "    # indented as a whole\n    " + LOADING], []),
         ([TRAINING, "for step in range(3):\n    loss.backward()\n" + LOADING], []),
@@ -313,6 +316,8 @@ LOADING = 'net.load_state_dict(torch.load("net.pt"))\n'
     ids=[
         "two cells",
         "two files",
+        "a folder and a name",
+        "a folder and another name",
         "one cell",
         "an indented cell",
         "a loop before it",

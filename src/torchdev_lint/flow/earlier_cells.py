@@ -43,8 +43,10 @@ def has_saved(frame: Frame, call: cst.BaseExpression, path: cst.BaseExpression, 
         for made, local in _calls(statement, {}):
             if made is call:
                 return False
-            if _saves(frame, made, path) or any(
-                _spelled(frame, argument.value, strings, local) in wanted for argument in _given(made)
+            if (
+                _saves(frame, made, path)
+                or _saves_in_parts(made, value)
+                or any(_spelled(frame, argument.value, strings, local) in wanted for argument in _given(made))
             ):
                 there = loading_scopes.calls_around(frame, module, made)
                 if conditions <= there:
@@ -124,6 +126,19 @@ def _saves(frame: Frame, call: cst.Call, path: cst.BaseExpression) -> bool:
         and dotted(call.func.value) == dotted(path.value)
         and any(one.keyword is not None and one.keyword.value == path.attr.value for one in _given(call))
     )
+
+
+def _saves_in_parts(call: cst.Call, value: Value) -> bool:
+    """Whether what saves is given the folder and the name of the file: `trainer.save(path="models/", filename="best.pt")`."""
+    if not isinstance(value, Literal) or not isinstance(value.value, str):
+        return False
+    folder, _, name = value.value.rpartition("/")
+    parts = {
+        str(one.value.raw_value).rstrip("/")
+        for one in _given(call)
+        if isinstance(one.value, cst.SimpleString)
+    }
+    return bool(folder) and {folder.rstrip("/"), name} <= parts
 
 
 def _spelled(frame: Frame, node: cst.BaseExpression, strings: _Strings, local: _Strings) -> str:

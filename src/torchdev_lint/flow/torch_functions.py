@@ -67,18 +67,18 @@ from torchdev_lint.torch_api.generators import DRAWS_INDICES, HOST_ARGUMENTS, HO
 
 def canonical(path: str) -> str:
     """One spelling for a name that PyTorch exports twice."""
+    if path.startswith(_LAYERS):  # torch/nn/__init__.py exports all that the modules of this package define
+        module, _, name = path.removeprefix(_LAYERS).rpartition(".")
+        return path if module and not module.islower() else f"torch.nn.{name}"
     for old, new in _ALIASES:
         if path.startswith(old):
             return new + path.removeprefix(old)
     return path
 
 
+_LAYERS = "torch.nn.modules."
+
 _ALIASES = (
-    ("torch.nn.modules.loss.", "torch.nn."),
-    ("torch.nn.modules.linear.", "torch.nn."),
-    ("torch.nn.modules.container.", "torch.nn."),
-    ("torch.nn.modules.conv.", "torch.nn."),
-    ("torch.nn.modules.activation.", "torch.nn."),
     ("torch.functional.", "torch."),
     ("torch.tensor.", "torch."),
 )

@@ -81,6 +81,15 @@ CASES: list[tuple[str, str, dict[str, str]]] = [
         {"x": "0-dim cuda"},
     ),
     (
+        "layers by their other names",
+        """
+        from torch.nn.modules import Identity
+        from torch.nn.modules.padding import ReplicationPad1d
+        x, y = Identity()(g), ReplicationPad1d(1)(g)
+        """,
+        {"x": "cuda", "y": "cuda"},
+    ),
+    (
         "made of what is not known",
         """
         x = torch.normal(eval("g"), 1.0)
