@@ -202,10 +202,12 @@ def _dict_display(frame: Frame, node: cst.Dict) -> Value:
 @expression(cst.IfExp)
 def visit_IfExp(frame: Frame, node: cst.IfExp) -> Value:
     test = truths.condition(frame, node.test)
+    moves = _may_move(node)
     settled = truth(test, known(frame.env.path).assignment)
-    if settled is not None:
+    # of a mere value both cases are read: in a choice within a choice, as a fix may write it, one of them is settled
+    if settled is not None and (moves or test in (TRUE, FALSE)):
         return frame.evaluate(node.body if settled else node.orelse)
-    if _may_move(node):
+    if moves:
         then, otherwise = frame.either(
             test, lambda: frame.evaluate(node.body), lambda: frame.evaluate(node.orelse)
         )

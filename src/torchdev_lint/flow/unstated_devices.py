@@ -103,7 +103,10 @@ def note_returned(frame: Frame) -> None:
     node = None if function is None else function.node
     if function is None or not isinstance(node, cst.FunctionDef) or frame.analysis.on_host:
         return
-    made = [value for value, _ in frame.returns if any(True for _ in _made_here(frame, value))]
+    made = [
+        value for value, _ in frame.returns if any(_at_hand(frame, one) for one in _made_here(frame, value))
+    ]
+    # who calls the function is asked last: whatever is learnt of that depends on all files of the project
     if not made or COLLECTS.search(function.name) or works_on_host(node):
         return
     learn = frame.analysis.learn
