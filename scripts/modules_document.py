@@ -68,8 +68,8 @@ FLOW: Mapping[str, str] = {
         "project_calls callers_elsewhere caller_results project_forwards reach private_helpers settings untaken"
     ),
     "Finding mistakes that are no conflict of two operands": (
-        "literals device_objects device_indices discarded_transfers lost_copies host_reads host_arguments lost_index forwarding "
-        "ambient_devices moved_outputs disagreeing_returns returned_factories unstated_devices built_for_arguments brought_back "
+        "literals divided_work device_objects device_indices discarded_transfers lost_copies host_reads host_arguments lost_index "
+        "forwarding ambient_devices moved_outputs disagreeing_returns returned_factories unstated_devices built_for_arguments brought_back "
         "brought_beside left_behind odd_one_out"
     ),
     "Telling: is it certain, where is it reported, what cures it": "conflicts attribution publication cures repeated",

@@ -30,6 +30,7 @@ from torchdev_lint.flow.analysis import Analysis, Options, Recording
 from torchdev_lint.flow.classes import ClassModel, held_at_first, symbolic_self, without_caller
 from torchdev_lint.flow.command_lines import minded_defaults
 from torchdev_lint.flow.conditions import Atom, Key
+from torchdev_lint.flow.divided_work import with_several
 from torchdev_lint.flow.environment import Environment
 from torchdev_lint.flow.events import DeviceLiteral, Event, MixedOperation, ReturnedFactory
 from torchdev_lint.flow.evidence import (
@@ -304,4 +305,4 @@ def settle_literals(analysis: Analysis) -> list[DeviceLiteral]:
         )
         shown = next((use for use in uses if not use.inlined), uses[0])
         settled.append(replace(shown, guarded=guarded, parenthesize=id(shown.node) not in bare))
-    return settled
+    return with_several(analysis.module, settled)

@@ -379,7 +379,8 @@ def conflict(left: Device, right: Device, path: Sequence[Formula] = ()) -> Confl
     the other side too: a tensor that is moved under a condition of its own was most likely moved whenever it matters, so
     that only a difference under *every* assignment counts.
     """
-    if not _may_differ(left, right):
+    # most that meet are where one choice put them: whatever decides it, they are together
+    if left == right or not _may_differ(left, right):
         return None
     left_atoms, right_atoms = device_atoms(left), device_atoms(right)
     relevant = set(left_atoms | right_atoms)
@@ -404,13 +405,16 @@ def conflict(left: Device, right: Device, path: Sequence[Formula] = ()) -> Confl
     best: Conflict | None = None
     doubted: set[str] = set()
     differs_everywhere = True
+    # what only the path speaks of raises no doubt that would not be there without it
+    spoken_of = _machines((left, right), left_atoms | right_atoms)
     for machine in _machines((left, right), relevant):
         for assignment in _assignments(ordered, machine, facts_here):
             here, there = _settle(left, assignment), _settle(right, assignment)
             if not (_possible_here(here, machine) and _possible_here(there, machine)):
                 continue
-            doubted |= {"left"} if isinstance(here, UnknownDevice) else set()
-            doubted |= {"right"} if isinstance(there, UnknownDevice) else set()
+            if machine in spoken_of:
+                doubted |= {"left"} if isinstance(here, UnknownDevice) else set()
+                doubted |= {"right"} if isinstance(there, UnknownDevice) else set()
             level = _compare_leaves(here, there, assignment)
             if (
                 isinstance(here, Symbol) != isinstance(there, Symbol)
@@ -426,7 +430,7 @@ def conflict(left: Device, right: Device, path: Sequence[Formula] = ()) -> Confl
                 or _turns_on(right, after_others & right_atoms, assignment)
             ):
                 level = Level.NO
-            differs_everywhere = differs_everywhere and level != Level.NO
+            differs_everywhere = differs_everywhere and (level != Level.NO or machine not in spoken_of)
             if level > (best.level if best else Level.NO):
                 best = Conflict(level, here, there)
     if best is None:

@@ -36,7 +36,8 @@ default of an argument that its function does not read, or that every call gives
 Index 0 is not reported where a machine without an accelerator does not get anyway, or no further: beside an unguarded `.cuda()` or the
 like, in the same function or along with each of its calls; nor in functions of files that use one so where nothing which leads to the
 file (what imports it, and what imports that) asks for availability, has a flag or an option for it, or names the CPU. Such programs are
-for GPUs only.
+for GPUs only. Nor is anything said of a class, a function, or the top level of a script that names several devices of one type without
+asking for any of them: it is spread over them on purpose.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from torchdev_lint.flow.conditions import Atom, Formula, atoms, conjunction, disjunction, negate
@@ -322,6 +322,12 @@ def test_nothing_conflicts_where_no_run_gets(
     assert conflict(left, right, (*path, fact, negate(fact))) is None
 
 
+@example(
+    Choice(AVAILABLE, CPU, UNKNOWN_DEVICE),
+    Choice(AVAILABLE, CUDA, UNKNOWN_DEVICE),
+    SOME_AVAILABLE,
+    conjunction(AVAILABLE, MPS_AVAILABLE),
+)
 @given(devices, devices, guards, guards)
 @settings(max_examples=200, deadline=None)
 def test_a_conflict_holds_in_one_of_the_cases(
