@@ -19,6 +19,7 @@ from torchdev_lint.flow import (
     placements,
     torch_bases,
 )
+from torchdev_lint.flow.built_within import built_on_default_device
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.environment import Environment
 from torchdev_lint.flow.evidence import sequence_parameters
@@ -506,10 +507,15 @@ def symbolic_self(model: ClassModel) -> tuple[Object, Environment]:
         first = definition.analysis.frames - 1
         # while it is being built, everything is where it is made
         outer, definition.analysis.on_host = definition.analysis.on_host, True
+        within = analysis.learn(built_on_default_device, definition.source.module, model.name)
+        if within:
+            child.env.default_device = UNKNOWN_DEVICE
         _, end = run_body(child, function)
         definition.analysis.on_host = outer
         if end is not None:
             env = end.inside(path=())
+            if within:
+                env.default_device = definition.env.default_device
             scratch.env = env
         span = (first, definition.analysis.frames)
         scratch.set_state(thing, replace(scratch.state(thing), span=span))

@@ -15,7 +15,7 @@ from torchdev_lint.flow.device_values import as_device
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Anywhere, Device, Level, conflict, leaves
-from torchdev_lint.flow.trees import walk
+from torchdev_lint.flow.trees import remembered, walk
 from torchdev_lint.flow.truths import device_is, opaque
 from torchdev_lint.flow.values import (
     BASE,
@@ -134,7 +134,9 @@ def _tensor_attribute(frame: Frame, tensor: Tensor, name: str, node: cst.CSTNode
         return UNKNOWN  # of a batch or a graph
     # an attribute that tensors do not have is a part of something else
     guess = tensor.guess and name not in TENSOR_NAMES
-    return Tensor(tensor.device, scalar=tensor.scalar and name in ("data", "T", "grad"), guess=guess)
+    return Tensor(
+        tensor.device, scalar=tensor.scalar and name in ("data", "T", "grad", "real", "imag"), guess=guess
+    )
 
 
 _COUNT = re.compile(r"^(?:num|n)_|_(?:size|count|len|length|name|names|id)$")
@@ -419,6 +421,11 @@ def _move(frame: Frame, thing: Object, device: Device, seen: frozenset[object], 
             name: unknown_tensor() if isinstance(held, Tensor) and _may_apply_to(frame, state, name) else held
             for name, held in attributes.items()
         }
+        for name in _kept_by_apply(
+            frame, state
+        ):  # `self.device_ = fn(torch.zeros(1)).device`: where it has come to
+            if not isinstance(attributes.get(name), Tensor):
+                attributes[name] = UNKNOWN
     without_tensors = all(isinstance(leaf, Anywhere) for leaf in leaves(state.device))
     found = conflict(state.device, device, frame.env.path) if state.moved else None
     if found is not None and found.level != Level.NO:
@@ -479,6 +486,33 @@ def _may_apply_to(frame: Frame, state: State, name: str) -> bool:
         named = frozenset() if at_large else frozenset({*own, "_apply"})
         frame.analysis.notes[key] = named
     return not named or name in named
+
+
+def _kept_by_apply(frame: Frame, state: State) -> frozenset[str]:
+    """The attributes that the `_apply` of the module's class assigns."""
+    method = None if state.model is None else state.model.find("_apply")
+    return frozenset() if method is None else frame.analysis.learn(_assigned_in, method)
+
+
+@remembered(cst.FunctionDef)
+def _assigned_in(method: cst.FunctionDef) -> frozenset[str]:
+    targets: list[cst.BaseExpression] = []
+    for node in walk(method.body):
+        if isinstance(node, cst.AssignTarget):
+            targets += (
+                [one.value for one in node.target.elements]
+                if isinstance(node.target, cst.Tuple)
+                else [node.target]
+            )
+        elif isinstance(node, cst.AnnAssign) and node.value is not None:
+            targets.append(node.target)
+    return frozenset(
+        target.attr.value
+        for target in targets
+        if isinstance(target, cst.Attribute)
+        and isinstance(target.value, cst.Name)
+        and target.value.value == "self"
+    )
 
 
 _ANY_ATTRIBUTE = frozenset(

@@ -207,6 +207,8 @@ def _scalar_ness(
             return False
         case "p":
             return None if any(argument.value == Items(()) for _, argument in given_to) else operands
+        case "w" if bare and given > 1:
+            return operands  # `torch.where(condition, one, other)`: nothing but tensors, no size
         case "w":
             told = [one for one in site.arguments if one.keyword is None][int(receiver is None) :]
             sized = bool(told) and all(one.value != Items(()) for one in told)

@@ -31,13 +31,58 @@ def unstable(model: ClassModel, initializer: cst.FunctionDef | None, held: Mappi
     """Names of attributes of `self` that methods other than `__init__` assign or move in place."""
     writers = _writers(model, initializer)
     setters = {} if initializer is None else _setters(model, initializer)
-    return {
+    return _set_by_any_name(model, initializer, held) | {
         name
         for name, methods in writers.items()
         if not (_made_on_host(held.get(name)) and all(id(method) in setters for method in methods))
         and not _stays_parameter(held.get(name), name, methods)
         and not (isinstance(held.get(name), Tensor) and all(_changes_in_place(one, name) for one in methods))
     }
+
+
+def _set_by_any_name(
+    model: ClassModel, initializer: cst.FunctionDef | None, held: Mapping[str, Value]
+) -> set[str]:
+    """The tensors among the attributes, where a method moves what it finds: `setattr(self, name, value.to(device))`."""
+    others = (method for method in _methods(model) if method is not initializer)
+    if not any(_sets_any_name(method) for method in others):
+        return set()
+    return {name for name, value in held.items() if isinstance(value, Tensor)}
+
+
+@remembered(cst.FunctionDef)
+def _sets_any_name(method: cst.FunctionDef) -> bool:
+    """Whether a method sets attributes of `self` whose names it computes, to something that it moves."""
+    for node in walk(method.body):
+        match node:
+            case cst.Call(
+                func=cst.Name(value="setattr"),
+                args=[cst.Arg(value=cst.Name(value="self")), cst.Arg(value=name), cst.Arg(value=value)],
+            ) if not isinstance(name, cst.SimpleString):
+                given = value
+            case cst.Assign(
+                targets=[cst.AssignTarget(target=cst.Subscript(value=cst.Attribute() | cst.Call() as held))],
+                value=value,
+            ) if _is_own_dict(held):
+                given = value
+            case _:
+                continue
+        if any(isinstance(part, cst.Attribute) and part.attr.value in _MOVES for part in walk(given)):
+            return True
+    return False
+
+
+_MOVES = frozenset({"to", "cuda", "cpu"})
+
+
+def _is_own_dict(held: cst.BaseExpression) -> bool:
+    match held:
+        case cst.Attribute(value=cst.Name(value="self"), attr=cst.Name(value="__dict__")):
+            return True
+        case cst.Call(func=cst.Name(value="vars"), args=[cst.Arg(value=cst.Name(value="self"))]):
+            return True
+        case _:
+            return False
 
 
 def _changes_in_place(method: cst.FunctionDef, name: str) -> bool:

@@ -17,6 +17,7 @@ from torchdev_lint.flow.lattice import (
     UNKNOWN_DEVICE,
     Accelerator,
     Cpu,
+    Device,
     Symbol,
     choose,
     leaves,
@@ -24,6 +25,7 @@ from torchdev_lint.flow.lattice import (
 from torchdev_lint.flow.operands import Given
 from torchdev_lint.flow.patterns import assign
 from torchdev_lint.flow.tensor_values import tensor_device
+from torchdev_lint.flow.torch_factories import is_new_scalar
 from torchdev_lint.flow.transfers import device_keyword, transfer_target
 from torchdev_lint.flow.values import (
     UNKNOWN,
@@ -89,7 +91,8 @@ def call_method(frame: Frame, tensor: Tensor, name: str, site: CallSite) -> Valu
             if argument is None
             else device_values.made_on(
                 frame, device_values.as_device(argument.value), site.node, following=True
-            )
+            ),
+            scalar=is_new_scalar(frame, name, site),
         )
     if name == "type_as":
         other = site.get(0, "other")
@@ -141,16 +144,20 @@ def _of_type(frame: Frame, tensor: Tensor, given: Value, site: CallSite) -> Tens
         case Dtype():
             return tensor
         case Api(path=path) if path.startswith("torch.cuda."):
-            return Tensor(device_values.moved_to(frame, Accelerator("cuda"), site.node))
+            return _as_it_is(tensor, device_values.moved_to(frame, Accelerator("cuda"), site.node))
         case Api(path=path) if path.startswith("torch.") and path.endswith("Tensor"):
-            return Tensor(device_values.moved_to(frame, Cpu(), site.node))
+            return _as_it_is(tensor, device_values.moved_to(frame, Cpu(), site.node))
         case Literal(value=str(text)):
-            return Tensor(
-                device_values.moved_to(frame, Accelerator("cuda") if ".cuda." in text else Cpu(), site.node)
-            )
+            there = Accelerator("cuda") if ".cuda." in text else Cpu()
+            return _as_it_is(tensor, device_values.moved_to(frame, there, site.node))
         case Either(guard, then, otherwise):
             # `Tensor = torch.cuda.FloatTensor if cuda else torch.FloatTensor`
             left, right = (_of_type(frame, tensor, one, site) for one in (then, otherwise))
-            return Tensor(choose(guard, left.device, right.device))
+            return _as_it_is(tensor, choose(guard, left.device, right.device))
         case _:
             return Tensor(UNKNOWN_DEVICE)
+
+
+def _as_it_is(tensor: Tensor, device: Device) -> Tensor:
+    """The tensor on another device: 0-dim if it was that, certainly."""
+    return Tensor(device, scalar=tensor.scalar is True)

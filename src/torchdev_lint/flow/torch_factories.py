@@ -27,7 +27,7 @@ from torchdev_lint.flow.lattice import (
     leaves,
 )
 from torchdev_lint.flow.operator_calls import bound
-from torchdev_lint.flow.tensor_values import tensor_device
+from torchdev_lint.flow.tensor_values import is_scalar, tensor_device
 from torchdev_lint.flow.values import (
     NONE,
     Api,
@@ -150,6 +150,12 @@ def _following(path: str, site: CallSite) -> Device | None:
     return UNKNOWN_DEVICE if computed else None
 
 
+def is_new_scalar(frame: Frame, name: str, site: CallSite) -> bool:
+    """Whether `x.new_zeros(())`, `x.new_tensor(0.5)` and the like make something 0-dim."""
+    path = f"torch.{name.removeprefix('new_')}"
+    return name != "new" and _scalar_ness(frame, path, site.get(0, "data"), site) is True
+
+
 def _scalar_ness(frame: Frame, path: str, first: Argument | None, site: CallSite) -> bool | None:
     """Whether a new tensor is 0-dim: by its data, or by an empty shape."""
     if path in factories.TAKES_DATA:
@@ -160,8 +166,19 @@ def _scalar_ness(frame: Frame, path: str, first: Argument | None, site: CallSite
         if _of_array(frame, first.value):
             return False
         return False if isinstance(first.value, (Items, Many, Entries)) else None
-    shape = site.get(0, "size")
+    given = site.positional()
+    if (
+        path == "torch.normal" and len(given) == len(site.arguments) < 3
+    ):  # without a size, of the means' and deviations'
+        numbers = [is_scalar(one.value) for one in given if isinstance(one.value, Tensor)]
+        return all(numbers) if numbers else None
+    last = path in _SIZE_IS_LAST and len(given) > 1
+    shape = site.keyword("size") or (given[-1] if last else site.get(0, "size"))
     return bool(shape is not None and shape.value == Items(()))
+
+
+_SIZE_IS_LAST = frozenset({"torch.randint", "torch.normal"})
+"""Those that are told the size after the numbers to draw between (torch/_C/_VariableFunctions.pyi)."""
 
 
 _OF_SIZES = frozenset(("torch.zeros", "torch.ones", "torch.rand", "torch.randn", "torch.empty"))

@@ -43,7 +43,7 @@ from torchdev_lint.flow.lattice import (
 )
 from torchdev_lint.flow.objects import escape
 from torchdev_lint.flow.operands import dotted, given_by
-from torchdev_lint.flow.tensor_values import taken_for_tensor, tensor_device
+from torchdev_lint.flow.tensor_values import is_scalar, taken_for_tensor, tensor_device
 from torchdev_lint.flow.values import (
     NONE,
     UNKNOWN,
@@ -204,13 +204,14 @@ def _torch(frame: Frame, path: str, site: CallSite) -> Value | None:
     if path in factories.FACTORIES or path in factories.HOST_FACTORIES or path in factories.CONVERTERS:
         return torch_factories.factory(frame, path, site)
     if path in factories.LIKE:
+        first = site.get(0, "input")
+        like = first is not None and is_scalar(first.value)  # one of a 0-dim tensor is 0-dim
         argument = transfers.device_keyword(frame, site)
         if argument is not None and argument.value != NONE:
             there = device_values.as_device(argument.value)
-            return Tensor(device_values.made_on(frame, there, site.node, following=True))
-        first = site.get(0, "input")
+            return Tensor(device_values.made_on(frame, there, site.node, following=True), scalar=like)
         device = None if first is None else tensor_device(frame, first.value)
-        return Tensor(UNKNOWN_DEVICE if device is None else device)
+        return Tensor(UNKNOWN_DEVICE if device is None else device, scalar=like)
     if path in factories.LEGACY_HOST_TYPES or path == factories.LEGACY_DEFAULT_TYPE:
         return torch_factories.legacy(frame, path, site)
     if path.startswith("torch.cuda.") and path.endswith("Tensor"):
@@ -218,7 +219,8 @@ def _torch(frame: Frame, path: str, site: CallSite) -> Value | None:
     if path in module_api.PARAMETER_TYPES:
         first = site.get(0, "data")
         device = None if first is None else tensor_device(frame, first.value)
-        return Tensor(UNKNOWN_DEVICE if device is None else device, parameter=True)
+        like = first is not None and is_scalar(first.value)
+        return Tensor(UNKNOWN_DEVICE if device is None else device, scalar=like, parameter=True)
     if path in functions.FOLLOWS_ARGUMENT:
         return _following_argument(frame, path, site)
     if path == "torch.autograd.Variable" and site.positional():
