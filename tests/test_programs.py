@@ -34,6 +34,7 @@ MISSED: dict[str, str] = {
     "quantized_surgery_bad": "a layer put in the place of another of a moved model, found by `named_children`",
     "recurrent_by_name_bad": "a layer that `getattr` takes from `torch.nn` by a name",
     "resume_ema_bad": 'tensors read from a checkpoint with `map_location="cpu"`',
+    "two_stage_pipeline_label_bad": "labels on the first of several GPUs, logits on the last, by `device_count() - 1`",
 }
 """Programs that are not found yet, and why. Whoever makes one found takes it out."""
 
