@@ -59,7 +59,7 @@ FLOW: Mapping[str, str] = {
     ),
     "Modules, optimizers and data": (
         "modules module_containers model_calls hooks copies placements registration optimizers loaders checkpoints "
-        "loading_scopes loading_callers savers "
+        "loading_scopes loading_callers load_helpers savers "
         "saved_files loaded_models"
     ),
     "What stub files and command lines say": "library_facts library_calls command_lines",
@@ -68,7 +68,8 @@ FLOW: Mapping[str, str] = {
         "project_calls callers_elsewhere caller_results project_forwards reach private_helpers settings untaken"
     ),
     "Finding mistakes that are no conflict of two operands": (
-        "literals divided_work device_objects device_indices discarded_transfers lost_copies host_reads host_arguments lost_index "
+        "literals divided_work device_objects device_indices discarded_transfers lost_copies host_reads unproven_reads "
+        "host_arguments lost_index "
         "forwarding ambient_devices moved_outputs disagreeing_returns returned_factories unstated_devices built_for_arguments brought_back "
         "brought_beside left_behind odd_one_out"
     ),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from torchdev_lint.config import Config
 
-_MARKS = (b"torch", b"return_tensors")
-"""Of these, one is in every file that makes tensors: by PyTorch, or by a tokenizer that is asked for them."""
+_MARKS = (b"torch", b"return_tensors", b".detach()")
+"""Of these, one is in every file that makes tensors: by PyTorch, or by a tokenizer that is asked for them. Nothing but a tensor has the
+method `detach` without arguments."""
 
 
 def may_matter(data: bytes, config: Config) -> bool:

@@ -82,12 +82,7 @@ def worth_telling(frame: Frame, found: Conflict) -> bool:
     if frame.analysis.on_host or frame.analysis.at_top or not TESTING.isdisjoint(frame.analysis.imported):
         return False
     learn = frame.analysis.learn
-    if (
-        learn(stays_on_host, frame.analysis)
-        or learn(_is_of_program, frame)
-        or learn(_is_transform, frame)
-        or learn(_follows_default_device, frame, found)
-    ):
+    if belongs_to_host(frame) or learn(_follows_default_device, frame, found):
         return False
     if host_was_chosen(frame.env.path) or _is_for_export(frame) or shows_something(frame):
         return False
@@ -125,6 +120,12 @@ def worth_telling(frame: Frame, found: Conflict) -> bool:
     if not used and learn(private_helpers.is_within, frame):
         return False
     return (used or not is_reached_on_host(frame)) and not learn(is_untaken, frame, found)
+
+
+def belongs_to_host(frame: Frame) -> bool:
+    """Whether the file, or the class that is read, works on the CPU as far as it says."""
+    learn = frame.analysis.learn
+    return learn(stays_on_host, frame.analysis) or learn(_is_of_program, frame) or learn(_is_transform, frame)
 
 
 def is_reached_on_host(frame: Frame) -> bool:

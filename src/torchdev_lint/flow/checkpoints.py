@@ -7,8 +7,9 @@ whatever else programs keep in `.pt` files are silent, and so is what the same f
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import libcst as cst
 
@@ -60,45 +61,106 @@ def note(frame: Frame, path: str, site: CallSite) -> None:
     is_weights = path in api.ALWAYS_WEIGHTS or use.is_checkpoint()
     if given is None and (is_weights or not use.is_data()) and forwarding.note_load(frame, site):
         return
-    if (
+    if not is_weights or _was_saved_here(frame, site.node, use):
+        return
+    along = loading_callers.goes_on_with_accelerator(frame, site.node) or loading_scopes.goes_to_accelerator(
+        frame, loading_scopes.scope_of(frame), site.node
+    )
+    borne_out = not (
+        along
+        or _stays_on_host(frame)
+        or frame.analysis.learn(savers.is_of_others, frame.analysis)
+        or _is_never_there(frame, site.node)
+        or (use.published and path not in api.ALWAYS_WEIGHTS)
+        or loading_evidence.is_missing(frame, site.node)
+    )
+    if borne_out or (path not in api.ALWAYS_WEIGHTS and not _is_harmless(frame, site.node, use, along=along)):
+        keyword = None if given is None else given.node.value
+        target = _target(frame, use, path in api.ALWAYS_WEIGHTS)
+        _remember(frame, site, target, keyword, borne_out=borne_out)
+
+
+def note_unmapped(frame: Frame, site: CallSite, position: int) -> None:
+    """A checkpoint is loaded by a function of a library, or of the project, that has a `map_location`, and at which position."""
+    if not isinstance(site.node, cst.Call) or site.has_star() or not site.arguments or frame.analysis.muted:
+        return
+    if site.get(position, "map_location") is not None:
+        return
+    use = _use(frame, site)
+    if _was_saved_here(frame, site.node, use):
+        return
+    along = loading_callers.goes_on_with_accelerator(frame, site.node)
+    if not _is_harmless(frame, site.node, use, along=along):
+        _remember(frame, site, _target(frame, use, weights=True), None, borne_out=False)
+
+
+def _was_saved_here(frame: Frame, call: cst.Call, use: _Use) -> bool:
+    """Whether what is loaded was saved by the same run, or on the CPU, or whether the file, or the run, is about accelerators only."""
+    return (
         in_a_test(frame)
         or _is_sharded(frame)
+        or use.saved_here
+        or use.holds_numbers
         or _is_on_accelerator(frame)
         or needs_accelerator(frame)
         or loading_scopes.has_one_device(frame)
-        or _stays_on_host(frame)
         or frame.analysis.learn(saved_from_host, frame.analysis)
-        or use.saved_here
-        or use.holds_numbers
-        or frame.analysis.learn(savers.is_of_others, frame.analysis)
-        or _is_never_there(frame, site.node)
-        or not is_weights
-        or loading_callers.follows_training(frame, site.node)
-        or loading_callers.goes_on_with_accelerator(frame, site.node)
-        or loading_scopes.goes_to_accelerator(frame, loading_scopes.scope_of(frame), site.node)
-        or (use.published and path not in api.ALWAYS_WEIGHTS)
-        or earlier_cells.has_run_training(frame, site.node)
-        or loading_evidence.is_missing(frame, site.node)
-    ):
-        return
+        or loading_callers.follows_training(frame, call)
+        or earlier_cells.has_run_training(frame, call)
+    )
+
+
+_TRAINS = re.compile(r"\.backward\(|\.step\(\)|\.fit\(")
+_HAS_PROCESSES = re.compile(
+    r"(?i)init_process_group|DistributedDataParallel|local_rank|world_size|deepspeed|torchrun|horovod|distributed_backend|distr_backend"
+)
+
+
+def _is_harmless(frame: Frame, call: cst.Call, use: _Use, *, along: bool) -> bool:
+    """Whether the program shows that what it loads can be loaded where the program runs.
+
+    It comes from the web, or was trained by the file itself, which speaks of no device; or nobody without an accelerator gets there, and
+    there is one process: several would all load to the GPU of the one that saved.
+    """
+    if use.fetched or (not frame.analysis.speaks_of_devices and frame.analysis.says(_TRAINS)):
+        return True
+    return not frame.analysis.says(_HAS_PROCESSES) and (
+        along or loading_evidence.needs_accelerator(frame, call)
+    )
+
+
+def _remember(
+    frame: Frame, site: CallSite, target: str | None, keyword: cst.BaseExpression | None, *, borne_out: bool
+) -> None:
     event = CheckpointLoad(
         node=site.node,
         function=site.callee,
-        target=_target(frame, use, path in api.ALWAYS_WEIGHTS),
-        keyword=None if given is None else given.node.value,
+        target=target,
+        keyword=keyword,
         guarded=literals.is_guarded(frame, "cuda", 0),
+        excluded=literals.is_guarded(frame, "cuda", 0, handled=False),
         inlined=frame.caller is not None,
+        borne_out=borne_out,
     )
     frame.analysis.loads.setdefault(id(site.node), []).append(event)
 
 
 def settle(analysis: Analysis) -> Iterator[CheckpointLoad]:
-    """One event for each load that some way reaches without a guard."""
+    """One event for each load that some way reaches without a guard: as it is borne out, else as it is not."""
     for events in analysis.loads.values():
-        called = [event for event in events if event.inlined]
-        if all(event.guarded for event in called or events):
-            continue
-        yield next((event for event in events if not event.inlined), events[0])
+        borne_out = [event for event in events if event.borne_out]
+        if not all(event.guarded for event in _called(borne_out)):
+            yield _first(borne_out)
+        elif not all(event.excluded for event in _called(events)):
+            yield replace(_first(events), borne_out=False)
+
+
+def _called(events: Sequence[CheckpointLoad]) -> Sequence[CheckpointLoad]:
+    return [event for event in events if event.inlined] or events
+
+
+def _first(events: Sequence[CheckpointLoad]) -> CheckpointLoad:
+    return next((event for event in events if not event.inlined), events[0])
 
 
 def _is_none(node: cst.BaseExpression) -> bool:
@@ -170,6 +232,8 @@ class _Use:
     holds_numbers: bool = False
     """Whether the file holds no tensors of an accelerator: the state of a scheduler, what the program saves under that name, or what it
     reads on the host as it is."""
+    fetched: bool = False
+    """Whether the program says where the file comes from: from the web, or along with it."""
     published: bool = False
     """Whether the file comes from the web, or is what others have trained: where it was saved is not in the program."""
     has_other_path: bool = False
@@ -201,9 +265,9 @@ def _use(frame: Frame, site: CallSite) -> _Use:
     targets = _read_scope(frame, scope, site.node, path_text, use)
     words = others_weights.words_of(path)
     use.names = [*targets, *words]
-    use.published = use.published or others_weights.are_named(
-        frame, scope, path, words, _literal(site.arguments[0].value)
-    )
+    name = _literal(site.arguments[0].value)
+    use.fetched = use.published or others_weights.are_to_be_had(frame, scope, path, words, name)
+    use.published = use.fetched or others_weights.are_named(frame, path, words, name)
     use.saved_here = (
         use.saved_here
         or any(api.RANK.search(word) for word in words)

@@ -231,7 +231,8 @@ class HostRead:
     machine with an accelerator, or once a module is moved in whose own method it happens; else the tensor follows a
     parameter or a thing that may well stay on the CPU. `parameter`: the name of the argument, a tensor for certain, that it
     was computed from in a function that was read without a caller, else empty. `beside`: another argument, which the function brings to the
-    CPU before it is read. `without_grad`: nothing has to be detached from automatic differentiation.
+    CPU before it is read. `without_grad`: nothing has to be detached from automatic differentiation. `unproven`: nothing is known of
+    where it is, but that it is what a model, a gradient or a distribution gives.
     """
 
     node: Any
@@ -244,6 +245,7 @@ class HostRead:
     without_grad: bool = False
     through: str = ""
     beside: str = ""
+    unproven: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from torchdev_lint.flow import literals, unstated_devices
+from torchdev_lint.flow import literals, load_helpers, unstated_devices
 from torchdev_lint.flow.accelerator_needs import insists
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.conditions import Key
@@ -109,6 +109,7 @@ def following(frame: Frame, result: Object, site: CallSite) -> Object:
 
 def call(frame: Frame, function: Function, site: CallSite, sent: Argument | None = None) -> Value:
     """The result of calling a function of the project; `sent` is what a generator is sent at each `yield`."""
+    load_helpers.note(frame, function, site)
     site = with_identities(frame, site)
     matters = _matters_elsewhere(frame, function, site)
     out_of_reach = is_out_of_reach(frame, function, site)

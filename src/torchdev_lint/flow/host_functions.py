@@ -86,10 +86,7 @@ def works_on_host(function: Function) -> bool:
         return True
     if _ON_CPU.search(function.name) or _converts_entries(function.node):
         return True
-    if any(
-        decorator in ("fixture", "parametrize", "property", "cached_property")
-        for decorator in function.decorators
-    ):
+    if is_computed(function) or any(one in ("fixture", "parametrize") for one in function.decorators):
         return True
     owner = function.owner
     if owner is None:
@@ -103,6 +100,16 @@ def works_on_host(function: Function) -> bool:
     return any(_HOST_BASE.search(name) for name in bases) or (
         any(_SAMPLER.search(name) for name in bases) and not _speaks_of_tensors(function)
     )
+
+
+def draws(function: Function) -> bool:
+    """Whether the function draws something, by its name."""
+    return _SHOWS.search(function.name) is not None
+
+
+def is_computed(function: Function) -> bool:
+    """Whether the function computes an attribute when it is asked for: `@property`."""
+    return any(one in ("property", "cached_property") for one in function.decorators)
 
 
 def _speaks_of_tensors(function: Function) -> bool:

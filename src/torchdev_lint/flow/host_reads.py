@@ -7,6 +7,7 @@ from typing import Any
 
 import libcst as cst
 
+from torchdev_lint.flow import unproven_reads
 from torchdev_lint.flow.attribution import (
     Report,
     argument_of,
@@ -28,7 +29,7 @@ from torchdev_lint.flow.lattice import Conflict, Cpu, Leaf, Level, Symbol, confl
 from torchdev_lint.flow.operands import Operand, dotted, place_of
 from torchdev_lint.flow.tensor_values import frame_moved, tensor_device
 from torchdev_lint.flow.trees import walk
-from torchdev_lint.flow.values import Either, Items, Literal, Many, Object, Tensor, Value
+from torchdev_lint.flow.values import Either, Items, Literal, Many, Object, Tensor, Unknown, Value
 from torchdev_lint.torch_api import tensor_methods
 from torchdev_lint.torch_api.modules import MODEL_METHODS
 
@@ -40,10 +41,16 @@ def check_method(frame: Frame, receiver: Value, name: str, site: CallSite) -> No
     forced = site.keyword("force") or (site.get(0, "force") if name == "numpy" else None)
     if forced is not None and not (isinstance(forced.value, Literal) and forced.value.value is False):
         return
-    if site.receiver is None or not _is_tensor(frame, receiver):
+    if site.receiver is None:
+        return
+    if not _is_tensor(frame, receiver):
+        if isinstance(receiver, (Unknown, Object)):
+            _note_unproven(frame, site, name, receiver)
         return
     operand = Operand(receiver, tensor_device(frame, receiver) or Cpu(), site.receiver)
     found = conflict(Cpu(), operand.device, frame.env.path)
+    if found is None or found.level != Level.CERTAIN:
+        _note_unproven(frame, site, name, receiver)
     if found is not None and found.level != Level.NO:
         if found.level != Level.CERTAIN and host_was_chosen(frame.env.path):
             return
@@ -52,6 +59,13 @@ def check_method(frame: Frame, receiver: Value, name: str, site: CallSite) -> No
         # only tensors have the method: bringing the receiver over here is right for every caller
         report = Report(place_of(frame, site.receiver, receiver), frame, operand.device)
         _publish(frame, site.node, f".{name}()", report, found)
+
+
+def _note_unproven(frame: Frame, site: CallSite, name: str, receiver: Value) -> None:
+    if site.receiver is not None and not is_chosen(frame, site.node, site.receiver):
+        place = place_of(frame, site.receiver, receiver)
+        free = _without_grad(frame, place)
+        unproven_reads.note(frame, f".{name}()", site, place, receiver, without_grad=free)
 
 
 def check_arguments(frame: Frame, site: CallSite, *, in_lists_only: bool = False) -> None:
@@ -67,6 +81,10 @@ def check_arguments(frame: Frame, site: CallSite, *, in_lists_only: bool = False
         if argument.star == "**":
             continue
         for value, node in _given(argument.value, argument.node):
+            if isinstance(value, (Unknown, Object, Tensor)) and not in_lists_only:
+                place = place_of(frame, node, value)
+                free = _without_grad(frame, place)
+                unproven_reads.note(frame, _reader(site), site, place, value, without_grad=free)
             if _is_guess(value) or not _is_tensor(frame, value):
                 continue
             alone = isinstance(value, (Tensor, Either, Object)) and node is argument.node

@@ -22,6 +22,7 @@ from torchdev_lint.flow import (  # registers the handlers, too
     returned_factories,
     statements,
     stored_devices,
+    unproven_reads,
     unstated_devices,
 )
 from torchdev_lint.flow.accelerator_needs import parts_for_accelerators
@@ -147,7 +148,7 @@ def settle(analysis: Analysis, met: list[Function]) -> list[Event]:
         stored_devices.check_class(analysis, model, models)
     events = [*_told(analysis), *settle_literals(analysis), *checkpoints.settle(analysis)]
     told = forwarding.without_consequences([*events, *forwarding.settle(analysis)])
-    return list(unstated_devices.without_known(told))
+    return list(unproven_reads.without_known(list(unstated_devices.without_known(told))))
 
 
 def _told(analysis: Analysis) -> Iterator[Event]:

@@ -257,13 +257,13 @@ def visible_devices(frame: Frame) -> int | None:
     return count if isinstance(count, int) else None
 
 
-def is_guarded(frame: Frame, kind: str, index: int) -> bool:
+def is_guarded(frame: Frame, kind: str, index: int, *, handled: bool = True) -> bool:
     """Whether a machine without this very device never gets here (or gets an exception that is handled)."""
     if frame.analysis.skipped or (index == 0 and needs_accelerator(frame)):
         return True
     current: Frame | None = frame
     while current is not None:
-        if current.handlers:
+        if handled and current.handlers:
             return True
         function = current.function
         if function is not None and is_marked_function(function):

@@ -76,6 +76,17 @@ def is_missing(frame: Frame, call: cst.Call) -> bool:
     )
 
 
+def needs_accelerator(frame: Frame, call: cst.Call) -> bool:
+    """Whether whoever gets to a load has an accelerator: the file, or those who use it, put things there without asking."""
+    top, _ = _definition_around(frame.analysis, call)
+    if _insists(frame.analysis, as_program=top is None):
+        return True
+    if not frame.analysis.imports.is_known() or frame.analysis.imports.mentioning("torch") is None:
+        return False
+    name = "" if top is None else top.name.value
+    return frame.analysis.learn(_needs_accelerator, frame.analysis, name)
+
+
 # -- who runs it
 
 

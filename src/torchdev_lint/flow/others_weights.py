@@ -33,10 +33,8 @@ def are_addressed(frame: Frame, address: Argument) -> bool:
     )
 
 
-def are_named(
-    frame: Frame, scope: cst.CSTNode, path: cst.BaseExpression, words: Sequence[str], name: str
-) -> bool:
-    """Whether the scope loads what others have published.
+def are_named(frame: Frame, path: cst.BaseExpression, words: Sequence[str], name: str) -> bool:
+    """Whether what is loaded is called what others have trained.
 
     `words`: of the path (`words_of`); `name`: the path where it is known, else empty.
     """
@@ -44,14 +42,22 @@ def are_named(
     function = "" if frame.function is None else frame.function.name.replace("from_pretrained", "")
     return (
         any(api.OF_OTHERS.search(word) for word in (*words, *tested, function, name.rpartition("/")[2]))
-        or _has_address(frame, words)
+        or _is_backbone(frame, path)
+        or _is_published_by_default(frame, path)
+    )
+
+
+def are_to_be_had(
+    frame: Frame, scope: cst.CSTNode, path: cst.BaseExpression, words: Sequence[str], name: str
+) -> bool:
+    """Whether the program says where what is loaded is to be had by everybody: on the web, or beside it."""
+    return (
+        _has_address(frame, words)
         or any(_is_shipped(frame, word) for word in words)
         or _is_beside(frame, path, words)
         or _says_where_to_get(frame)
         or _is_looked_up(frame, scope, path)
-        or _is_backbone(frame, path)
         or any(api.PUBLISHED_NAME.search(word) for word in (*words, name))
-        or _is_published_by_default(frame, path)
     )
 
 

@@ -61,7 +61,7 @@ from torchdev_lint.flow.values import (
 )
 from torchdev_lint.torch_api import callables, devices, factories, functions, libraries, operators
 from torchdev_lint.torch_api import modules as module_api
-from torchdev_lint.torch_api.checkpoints import LOADERS
+from torchdev_lint.torch_api.checkpoints import LOADERS, MAPPED_LOADERS
 from torchdev_lint.torch_api.generators import DRAWS_INDICES, HOST_ARGUMENTS, HOST_GENERATORS
 
 
@@ -96,6 +96,8 @@ def call_api(frame: Frame, path: str, site: CallSite) -> Value:
     told = devices.AVAILABILITY_NAME.search(name)
     if told is not None and not path.startswith("torch.") and not site.arguments:
         return Truth(Atom("available", (told[1].lower(),), f"{name}()"))
+    if path in MAPPED_LOADERS:
+        checkpoints.note_unmapped(frame, site, MAPPED_LOADERS[path])
     if path.startswith("torch"):
         found = _torch(frame, path, site)
         if found is not None:

@@ -29,6 +29,8 @@ from torchdev_lint.rules.tdv103_argument_read_on_host import ArgumentReadOnHost
 from torchdev_lint.rules.tdv104_ambient_device import AmbientDeviceRule
 from torchdev_lint.rules.tdv105_mixed_with_argument import MixedWithArgument
 from torchdev_lint.rules.tdv106_unstated_device import UnstatedDeviceRule
+from torchdev_lint.rules.tdv107_unmapped_load import UnmappedLoad
+from torchdev_lint.rules.tdv108_unproven_host_read import UnprovenHostRead
 
 
 @cache
@@ -59,6 +61,8 @@ def all_rules() -> tuple[type[Rule], ...]:
         AmbientDeviceRule,
         MixedWithArgument,
         UnstatedDeviceRule,
+        UnmappedLoad,
+        UnprovenHostRead,
     ]
     return tuple(sorted(rules, key=lambda rule: rule.code))
 

@@ -64,14 +64,17 @@ class LoadWithoutMapLocation(Rule):
     def check(self, event: Event) -> Iterator[Finding]:
         """Every load of a checkpoint that some machine without the accelerator gets to is a finding."""
         assert isinstance(event, CheckpointLoad)
+        if not event.borne_out:
+            return
         message = (
             f"`{event.function}` without `map_location`: a checkpoint saved on an accelerator cannot be loaded where "
             "there is none"
         )
-        yield Finding(event.node, message, fix=_fix(event))
+        yield Finding(event.node, message, fix=mapped(event))
 
 
-def _fix(event: CheckpointLoad) -> NodeFix | None:
+def mapped(event: CheckpointLoad) -> NodeFix | None:
+    """The edit that says where to load it; None where no place is known."""
     if event.target is None:
         return None
     if event.keyword is not None:

@@ -21,6 +21,23 @@ LOADERS = {
 ALWAYS_WEIGHTS = frozenset(LOADERS) - {"torch.load", "torch.serialization.load"}
 """Of those, the ones that load nothing but the weights of a model."""
 
+MAPPED_LOADERS = {
+    "torch.jit.load": 1,
+    "mmcv.runner._load_checkpoint": 1,
+    "mmcv.runner.checkpoint._load_checkpoint": 1,
+    "mmcv.runner.load_checkpoint": 2,
+    "mmcv.runner.checkpoint.load_checkpoint": 2,
+    "mmengine.runner._load_checkpoint": 1,
+    "mmengine.runner.checkpoint._load_checkpoint": 1,
+    "mmengine.runner.load_checkpoint": 2,
+    "mmengine.runner.checkpoint.load_checkpoint": 2,
+    "trainer.io.load_fsspec": 1,
+}
+"""Functions that load models, and hand their `map_location`, at this position and None by default, to `torch.load` or do as it does.
+
+Source: torch/jit/_serialization.py; mmengine/runner/checkpoint.py and, before it, mmcv/runner/checkpoint.py; trainer/io.py (coqui).
+"""
+
 WEIGHTS_URL = re.compile(r"https?://\S+\.(?:pth?|bin|ckpt|tar|zip|model)(?:\W|\Z)")
 """Addresses of files of weights."""
 
