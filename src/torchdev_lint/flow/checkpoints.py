@@ -84,7 +84,7 @@ def note_unmapped(frame: Frame, site: CallSite, position: int) -> None:
     """A checkpoint is loaded by a function of a library, or of the project, that has a `map_location`, and at which position."""
     if not isinstance(site.node, cst.Call) or site.has_star() or not site.arguments or frame.analysis.muted:
         return
-    if site.get(position, "map_location") is not None:
+    if site.get(position, "map_location") is not None or others_weights.is_address(frame, site.arguments[0]):
         return
     use = _use(frame, site)
     if _was_saved_here(frame, site.node, use):
@@ -129,6 +129,18 @@ def _is_harmless(frame: Frame, call: cst.Call, use: _Use, *, along: bool) -> boo
     )
 
 
+def _is_tried_again(frame: Frame, call: cst.BaseExpression) -> bool:
+    """Whether a failure is handled by saying where to load it."""
+    scope = loading_scopes.scope_of(frame)
+    around = loading_scopes.calls_around(frame, scope, call)
+    return any(
+        isinstance(node, cst.Try)
+        and id(node.body) in around
+        and any("map_location" in frame.analysis.text(handler) for handler in node.handlers)
+        for node in walk(scope)
+    )
+
+
 def _remember(
     frame: Frame, site: CallSite, target: str | None, keyword: cst.BaseExpression | None, *, borne_out: bool
 ) -> None:
@@ -138,7 +150,7 @@ def _remember(
         target=target,
         keyword=keyword,
         guarded=literals.is_guarded(frame, "cuda", 0),
-        excluded=literals.is_guarded(frame, "cuda", 0, handled=False),
+        excluded=literals.is_guarded(frame, "cuda", 0, handled=False) or _is_tried_again(frame, site.node),
         inlined=frame.caller is not None,
         borne_out=borne_out,
     )
@@ -261,7 +273,7 @@ def _use(frame: Frame, site: CallSite) -> _Use:
         saved_here=any(isinstance(n, cst.Name) and n.value == "best_model_path" for n in walk(site.node))
     )
     path = site.arguments[0].node.value
-    path_text = frame.analysis.text(path)
+    path_text = frame.analysis.text(_unwrapped(path))
     targets = _read_scope(frame, scope, site.node, path_text, use)
     words = others_weights.words_of(path)
     use.names = [*targets, *words]
@@ -287,6 +299,15 @@ def _use(frame: Frame, site: CallSite) -> _Use:
             or (owner is not None and ("Data" in owner.name or owner.find("__getitem__") is not None))
         )
     return use
+
+
+def _unwrapped(path: cst.BaseExpression) -> cst.BaseExpression:
+    """A path, where its text is asked for: `str(path)`."""
+    match path:
+        case cst.Call(func=cst.Name(value="str"), args=[cst.Arg(value=inner)]):
+            return inner
+        case _:
+            return path
 
 
 def _is_within_saver(frame: Frame) -> bool:

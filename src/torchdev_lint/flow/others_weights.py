@@ -58,7 +58,23 @@ def are_to_be_had(
         or _says_where_to_get(frame)
         or _is_looked_up(frame, scope, path)
         or any(api.PUBLISHED_NAME.search(word) for word in (*words, name))
+        or (isinstance(path, cst.Name) and _has_address_by_default(frame, path.value))
     )
+
+
+def is_address(frame: Frame, path: Argument) -> bool:
+    """Whether what is loaded is said to come from the web: by an address, or something called one."""
+    known = path.value.value if isinstance(path.value, Literal) else ""
+    return str(known).startswith("http") or "url" in frame.analysis.text(path.node).lower()
+
+
+def _has_address_by_default(frame: Frame, name: str) -> bool:
+    """The same of a parameter, or of what a parameter names and the function opens."""
+    if frame.function is None:
+        return False
+    opened = _opened(frame.function.node, name)
+    names = [name, *(file.value for file in opened if isinstance(file, cst.Name))]
+    return any(_is_address_by_default(frame, one) for one in names)
 
 
 def fetches(frame: Frame, call: cst.Call) -> bool:

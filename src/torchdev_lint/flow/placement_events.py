@@ -14,7 +14,7 @@ class CheckpointLoad:
 
     `function` is what loads it, `keyword` the argument of `None` that is given instead, if one is. `target` is an
     expression for where to load it, None when no sure one is known. `guarded`: a machine without the accelerator never
-    gets here, or handles that it fails; `excluded`: it never gets here. `inlined`: it was met while a call was followed.
+    gets here, or handles that it fails; `excluded`: it never gets here, or loads again. `inlined`: it was met while a call was followed.
     `borne_out`: the program, or its project, makes such files, and is for machines without the accelerator, too.
     """
 

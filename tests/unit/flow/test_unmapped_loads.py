@@ -71,6 +71,36 @@ PAIRS: dict[str, tuple[str, str]] = {
             return net.to(device)
         """,
     ),
+    "a failure that is made good, or not": (
+        """
+        def restore(net, checkpoint, device):
+            try:
+                state = torch.load(checkpoint)
+            except RuntimeError:
+                state = torch.load(checkpoint, map_location="cpu")
+            net.to(device).load_state_dict(state["model_state_dict"])
+        """,
+        """
+        def restore(net, checkpoint, device):
+            try:
+                state = torch.load(checkpoint)
+            except RuntimeError:
+                raise SystemExit("no such file")
+            net.to(device).load_state_dict(state["model_state_dict"])
+        """,
+    ),
+    "what was saved in the line before": (
+        """
+        def check(traced, path, device):
+            traced.save(path)
+            return torch.jit.load(str(path)).to(device)
+        """,
+        """
+        def check(traced, path, other, device):
+            traced.save(other)
+            return torch.jit.load(str(path)).to(device)
+        """,
+    ),
     "weights of others, with an address and without": (
         """
         ADDRESS = "https://models.example.org/pretrained.pth"
