@@ -170,16 +170,17 @@ def _origin(frame: Frame, node: cst.BaseExpression, hops: int = _HOPS) -> str:
                 current = inner
             case cst.Subscript(value=inner):
                 current = inner
-            case cst.Name(value=name):
-                return _of_name(frame, name, hops, found)
+            case cst.Name():
+                return _of_name(frame, current, hops, found)
             case cst.BinaryOperation(left=left, right=right):
                 return _origin(frame, left, hops) or _origin(frame, right, hops)
             case _:
                 return ""
 
 
-def _of_name(frame: Frame, name: str, hops: int, found: str) -> str:
+def _of_name(frame: Frame, before: cst.Name, hops: int, found: str) -> str:
     """The same of what has a name in the function."""
+    name = before.value
     assert frame.function is not None
     node = frame.function.node
     if not isinstance(node, cst.FunctionDef) or not hops or name in ("np", "numpy", "self", "torch"):
@@ -189,21 +190,28 @@ def _of_name(frame: Frame, name: str, hops: int, found: str) -> str:
         annotation = declared[name].annotation
         text = "" if annotation is None else frame.analysis.text(annotation.annotation)
         return f"wherever the caller put what `{name}` holds" if _HOLDS_TENSORS.search(text) else ""
-    given = list(_assigned(node, name))
-    if any("cpu" in frame.analysis.text(value) for value in given):
+    given = _assigned(node, name, before)
+    if given is None or "cpu" in frame.analysis.text(given):
         return ""
-    return next(filter(None, (_origin(frame, value, hops - 1) for value in given)), "")
+    return _origin(frame, given, hops - 1)
 
 
-def _assigned(function: cst.FunctionDef, name: str) -> Iterator[cst.BaseExpression]:
+def _assigned(function: cst.FunctionDef, name: str, before: cst.CSTNode) -> cst.BaseExpression | None:
+    """What a name was given last before a place in the function, in the order of the text."""
+    found: list[cst.Assign] = []
     for node in walk(function.body):
+        if node is before:
+            break
         if isinstance(node, cst.Assign) and any(
             isinstance(part, cst.Name) and part.value == name
             for target in node.targets
             if isinstance(target.target, (cst.Name, cst.Tuple))
             for part in walk(target.target)
         ):
-            yield node.value
+            found.append(node)
+    if found and any(part is before for part in walk(found[-1])):
+        found.pop()
+    return found[-1].value if found else None
 
 
 def _of_arguments(frame: Frame, arguments: Sequence[cst.Arg], hops: int) -> str:

@@ -24,11 +24,11 @@ that load it fill the memory of the one GPU that wrote it.
 Unsafe: what is loaded may be somewhere else afterwards.
 
 ## Known limits
-Whether the file holds tensors of an accelerator is not known. Of 30 findings in the files of 74 public repositories, where there was one for
-each 19,000 lines, 11 were right, 3 wrong (since mended), and of 16 nobody can tell: weights that others have published, as a rule. Nothing
-is said of what comes from the web by an address, what a test, or the same run, has saved, what is given `*args` or `**kwargs`, what
-a file trains and loads that never speaks of devices, where a failure is made good, and in programs of one process that insist on a
-GPU. `load_from_checkpoint` of Lightning is left out: since 2.0 it falls back on the CPU by itself.
+Whether the file holds tensors of an accelerator is not known. Of 30 findings in 74 public repositories, where there was one in
+19,000 lines, 11 were right, 3 wrong (since mended), and of 16 nobody can tell: weights that others have published, as a rule.
+Nothing is said of what comes from the web by an address, what a test, or the same run, has saved, what is given `*args` or
+`**kwargs`, what a file trains and loads that never speaks of devices, where a failure is made good, and in programs of one
+process that insist on a GPU. `load_from_checkpoint` of Lightning is left out: its newer versions fall back on the CPU by themselves.
 """
 
 from __future__ import annotations

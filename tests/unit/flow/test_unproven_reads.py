@@ -48,6 +48,22 @@ PAIRS: dict[str, tuple[str, str]] = {
                 return found.detach().numpy()
         """,
     ),
+    "a name that is given an array, or is still the tensor": (
+        """
+        class Runner:
+            def run(self, rows, to_array):
+                depth = self.model(rows)
+                depth = to_array(depth)
+                return depth.numpy()
+        """,
+        """
+        class Runner:
+            def run(self, rows, to_array):
+                depth = to_array(rows)
+                depth = self.model(depth)
+                return depth.numpy()
+        """,
+    ),
     "a conversion, or a move": (
         """
         class Runner:
