@@ -12,7 +12,10 @@ from torchdev_lint.flow.placement_events import (
     DeviceNotForwarded,
     GeneratorMismatch,
     HostArgument,
+    LayerWithoutDevice,
+    PlainAttribute,
     StateBeforeMove,
+    UnmovedModule,
     UnstatedDevice,
 )
 
@@ -377,6 +380,9 @@ Event: TypeAlias = (
     | UnstatedDevice
     | HostRead
     | UnregisteredTensor
+    | PlainAttribute
+    | UnmovedModule
+    | LayerWithoutDevice
     | UnregisteredModule
     | LateSubmodule
     | DiscardedTransfer

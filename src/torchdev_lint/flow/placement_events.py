@@ -143,3 +143,48 @@ class UnstatedDevice:
     near: str
     goes: Any
     how: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlainAttribute:
+    """A class that `Module.to` moves keeps a tensor as a plain attribute, and a method has it meet what may have been moved.
+
+    `source`: it was made on the CPU, given, or is somewhere. `assigned` is where it is kept, `value` what can be registered there
+    instead, if that is sure; `meets` is the use. `mover`: the override of `to` that forgets it, at `node`.
+    """
+
+    node: Any
+    attribute: str
+    source: str
+    value: Any
+    value_text: str
+    assigned: Any
+    meets: Any
+    met: str
+    mover: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UnmovedModule:
+    """A module that is `made` (by a call, under `name`) is run at `meets` on `given`, which was moved to `device`, and is not moved.
+
+    Without `given`, it is another branch that moves what it makes, at `meets`. `move`: what can be written behind the call that makes it.
+    """
+
+    node: Any
+    name: str
+    made: Any
+    meets: Any
+    given: str
+    device: str
+    move: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LayerWithoutDevice:
+    """A layer is made at `node` without the `device=` that the others of its class are given, as at `other`; `text`: that device."""
+
+    node: Any
+    layer: str
+    other: Any
+    text: str
