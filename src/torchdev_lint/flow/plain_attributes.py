@@ -337,7 +337,10 @@ def _that_meets(
     for owner, method in methods:
         if method.name.value == "__init__" or id(method) in setters or one.name not in own_attributes(method):
             continue
-        for use in uses_in(reading, owner, method, one.name, plain):
+        uses = list(uses_in(reading, owner, method, one.name, plain))
+        if one.cache and any(use.how == "set" for use in uses):
+            continue  # who fills it where its input is uses it there as a rule
+        for use in uses:
             if use.how == "moved":
                 return None
             if use.how == "set" and not one.cache and not _keeps_place(use.node, one.name):
