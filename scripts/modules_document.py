@@ -65,12 +65,13 @@ FLOW: Mapping[str, str] = {
     "What stub files and command lines say": "library_facts library_calls command_lines",
     "A function read alone: what its text shows of its arguments": (
         "evidence evident_parts module_parameters accelerator_needs settled_flags compiled_kernels host_functions preparations "
-        "project_calls callers_elsewhere caller_results project_forwards reach private_helpers settings untaken"
+        "project_calls callers_elsewhere caller_results project_forwards reach private_helpers settings untaken "
+        "written_evidence written_looks written_expressions written_tensors"
     ),
     "Finding mistakes that are no conflict of two operands": (
         "literals divided_work device_objects device_indices discarded_transfers lost_copies host_reads unproven_reads "
         "host_arguments lost_index forwarding ambient_devices moved_outputs disagreeing_returns returned_factories unstated_devices "
-        "evident_tensors attribute_uses tensor_caches plain_attributes unmoved_modules "
+        "unstated_by_use evident_tensors attribute_uses tensor_caches plain_attributes unmoved_modules "
         "layers_without_device built_for_arguments brought_back "
         "brought_beside left_behind odd_one_out"
     ),

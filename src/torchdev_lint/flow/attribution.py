@@ -77,12 +77,16 @@ _OF_DATASETS = re.compile(r"(?i)(?:^|_)(?:dataset|datasets|data_?loader|loader)$
 """Parameters, by name, that are on the CPU with all that they hold."""
 
 
-def worth_telling(frame: Frame, found: Conflict) -> bool:
-    """Whether a conflict that is only possible is to be told: with what a function is given, or a module holds."""
-    if frame.analysis.on_host or frame.analysis.at_top or not TESTING.isdisjoint(frame.analysis.imported):
+def worth_telling(frame: Frame, found: Conflict, *, anywhere: bool = False) -> bool:
+    """Whether a conflict that is only possible is to be told: with what a function is given, or a module holds.
+
+    `anywhere`: whatever the names of its file and class say of where the function works.
+    """
+    host = frame.analysis.on_host and not anywhere
+    if host or frame.analysis.at_top or not TESTING.isdisjoint(frame.analysis.imported):
         return False
     learn = frame.analysis.learn
-    if belongs_to_host(frame) or learn(_follows_default_device, frame, found):
+    if belongs_to_host(frame, by_names=not anywhere) or learn(_follows_default_device, frame, found):
         return False
     if host_was_chosen(frame.env.path) or _is_for_export(frame) or shows_something(frame):
         return False
@@ -122,10 +126,14 @@ def worth_telling(frame: Frame, found: Conflict) -> bool:
     return (used or not is_reached_on_host(frame)) and not learn(is_untaken, frame, found)
 
 
-def belongs_to_host(frame: Frame) -> bool:
-    """Whether the file, or the class that is read, works on the CPU as far as it says."""
+def belongs_to_host(frame: Frame, *, by_names: bool = True) -> bool:
+    """Whether the file, or the class that is read, works on the CPU as far as it says; `by_names`: also by what the file is called."""
     learn = frame.analysis.learn
-    return learn(stays_on_host, frame.analysis) or learn(_is_of_program, frame) or learn(_is_transform, frame)
+    return (
+        (by_names and learn(stays_on_host, frame.analysis))
+        or learn(_is_of_program, frame)
+        or learn(_is_transform, frame)
+    )
 
 
 def is_reached_on_host(frame: Frame) -> bool:

@@ -26,6 +26,7 @@ from torchdev_lint.flow import (  # registers the handlers, too
     stored_devices,
     unmoved_modules,
     unproven_reads,
+    unstated_by_use,
     unstated_devices,
 )
 from torchdev_lint.flow.accelerator_needs import parts_for_accelerators
@@ -205,7 +206,7 @@ def read_alone(analysis: Analysis, function: Function) -> None:
             function.node, function.name, definition, receiver, function.owner, function.decorators
         )
     _forget_wanderers(analysis, env)
-    if any(DEVICE_NAME.search(decorator) for decorator in function.decorators):
+    if any(DEVICE_NAME.search(decorator) and "cache" not in decorator for decorator in function.decorators):
         env.default_device = UNKNOWN_DEVICE  # `@torch.device(...)`
     child = Frame(analysis, env, parent=definition, function=function)
     builds = called_to_build_only(child, function)
@@ -232,6 +233,7 @@ def read_alone(analysis: Analysis, function: Function) -> None:
     returned_factories.check(child, function)
     odd_one_out.check(child, function)
     unstated_devices.note_returned(child)
+    unstated_by_use.check(child, function)
     if analysis.recorder is not None:
         analysis.recorder.ended(child, value, end)
 

@@ -136,7 +136,8 @@ class AmbientDevice:
 class UnstatedDevice:
     """A factory is told no device where one is at hand, `near`, and what it made goes where nothing is known of it: to `goes`.
 
-    `made`: an `events.Made`. `how`: it `meets` an operand, is `given` to a function, or is `returned`.
+    `made`: an `events.Made`. `how`: it `meets` an operand, is `given` to a function that cannot be read or `handed` on to any, is
+    `returned`, or `kept`.
     """
 
     made: Any

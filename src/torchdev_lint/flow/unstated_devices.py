@@ -44,8 +44,8 @@ from torchdev_lint.flow.values import Items, Many, Object, Tensor, Value
 from torchdev_lint.torch_api.devices import DEVICE_NAME
 from torchdev_lint.torch_api.factories import TAKES_DEVICE
 
-_KEPT_ON_HOST = re.compile(
-    r"(?i)^(?:print|log|debug|info|warn|write|append|add|extend|save|dump|plot|assert|repr|str)|"
+KEPT_ON_HOST = re.compile(
+    r"(?i)^(?:index_put|print|log|debug|info|warn|write|append|add|extend|save|dump|plot|assert|repr|str)|"
     r"(?:^|_)(?:save|log|plot|write|loader|dataset|sampler)|(?:dataset|loader|sampler)$"
 )
 """Functions, by name, that keep or show what they are given."""
@@ -85,7 +85,7 @@ def note(frame: Frame, values: Iterable[Value], where: cst.CSTNode, how: str) ->
 def note_given(frame: Frame, name: str, site: CallSite) -> None:
     """What a function is given that cannot be read."""
     made = [one.value for one in site.arguments if any(True for _ in _made_here(frame, one.value))]
-    if made and not _KEPT_ON_HOST.search(name.rpartition(".")[2]) and not _is_moved_at_once(frame, site.node):
+    if made and not KEPT_ON_HOST.search(name.rpartition(".")[2]) and not _is_moved_at_once(frame, site.node):
         note(frame, made, site.node, "given")
 
 

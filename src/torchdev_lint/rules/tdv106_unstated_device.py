@@ -1,9 +1,16 @@
 """TDV106: a tensor is made without `device=` where a device is at hand, and goes where nothing is known of it.
 
 ## What it does
-Finds `torch.zeros`, `tensor`, `rand` and the other factory functions called without `device=` in a function that could say one (it
-has a device, a tensor that is somewhere, `self.device`, or belongs to a module), whose result is given to a function that cannot be read,
-meets a tensor that may be anywhere, or is returned. Off by default: it is for those who want every factory to say where.
+Finds `torch.zeros`, `tensor`, `rand` and the other factory functions called without `device=` where one could be told, and whose result
+goes where nothing is known of it. At hand is a device, a tensor that is somewhere, `self.device`, the device of the module that the
+method belongs to; or, by what the function does with it, a tensor that comes from elsewhere:
+
+* what is made meets it in an operation, is joined with it, or is indexed by it;
+* or it was made for it: with its size, with its `dtype`, in its place, to be filled with it. Then it counts that the result is handed to
+  a function, returned, or kept in an attribute; as it does in a class that keeps a device, and where another branch that binds the same
+  name says `device=`.
+
+Off by default: it is for those who want every factory to say where.
 
 ## Why it fails
 What is made without `device=` is on the CPU. If it is used with what is on the device at hand, as most that is made there is, PyTorch
@@ -42,7 +49,8 @@ Unsafe: whoever gets the tensor may want it on the CPU.
 Nobody knows that it fails: of 32 findings of a wider form of this rule, in files chosen for such functions, a maintainer would have
 mended two for certain, and perhaps five more. Indices, masks that a caller moves in another file, and results that are collected on
 the CPU are among the others. What is certain, or likely by what the function shows, is
-TDV001's, TDV004's, TDV005's and TDV105's. Nothing is said of what is made in `__init__`, in tests, data sets and transforms.
+TDV001's, TDV004's, TDV005's and TDV105's. Nothing is said of what is made in `__init__`, in tests, data sets and transforms, unless a
+transform is a layer or asks its tensors for their device. @NUMBERS@
 """
 
 from __future__ import annotations
@@ -62,6 +70,8 @@ _GOES = {
     "meets": "meets a tensor that may be there",
     "given": "is given to what cannot be read",
     "returned": "is returned",
+    "handed": "is handed on",
+    "kept": "is kept",
 }
 
 
