@@ -320,8 +320,7 @@ def moves(node: cst.Call) -> bool:
 
 
 def _is_dtype(node: cst.BaseExpression) -> bool:
-    text = dotted(node) or ""
-    last = text.rpartition(".")[2]
+    last = node.attr.value if isinstance(node, cst.Attribute) else dotted(node) or ""
     return last in _DTYPES or last.endswith("dtype")
 
 

@@ -23,7 +23,7 @@ from torchdev_lint.flow.placement_events import UnmovedModule
 from torchdev_lint.flow.trees import all_parameters, walk
 from torchdev_lint.flow.values import Class, Function
 from torchdev_lint.torch_api.devices import DEVICE_NAME
-from torchdev_lint.torch_api.modules import IN_PLACE_MOVES, WITHOUT_PARAMETERS
+from torchdev_lint.torch_api.modules import COPIES, IN_PLACE_MOVES, WITHOUT_PARAMETERS
 
 _DEFAULTS = re.compile(r"set_default_device|set_default_tensor_type")
 _PLACED = re.compile(
@@ -255,6 +255,8 @@ def _makes_module(text: _Text, name: str, call: cst.Call) -> bool:
                 )
             )
         ) or path == "torch.hub.load"
+    if path in COPIES:
+        return False  # it is where the other one is
     if path is not None and path.startswith("torchaudio.transforms."):
         return True
     if path is not None and path.startswith("torchvision.models."):

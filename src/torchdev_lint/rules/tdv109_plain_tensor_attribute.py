@@ -27,8 +27,10 @@ Unsafe: code outside may assign another value to the attribute, or rely on where
 of `state_dict`, so that old checkpoints still load.
 
 ## Known limits
-Who makes the module may move it before it is given its tensors, or never. What is certain, or likely by what the class shows, is
-TDV006's. Attributes that any method moves, wherever it uses them, are not reported, nor those that other code of the file sets.
+Who makes the module may move it before it is given its tensors, or never: of ten repositories with 554,000 lines the rule tells two
+attributes, both tensors that a caller hands to `__init__`. What is certain, or likely by what the class shows, is TDV006's. Attributes
+that any method moves, wherever it uses them, are not reported, nor those that other code of the file sets; nor a tensor that `forward`
+keeps where its input was (`if self.mask is None: self.mask = ...`), which is an idiom and fails only where the module is moved later.
 """
 
 from __future__ import annotations

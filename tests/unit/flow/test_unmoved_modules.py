@@ -10,6 +10,8 @@ from torchdev_lint.config import Config
 from torchdev_lint.engine.findings import findings
 
 HEAD = """\
+import copy
+
 import torch
 from torch import nn
 from models.vgg import vgg16
@@ -81,7 +83,9 @@ def test_what_moves_it_or_may(between: str) -> None:
     assert _of_function(between=between) == []
 
 
-@pytest.mark.parametrize("made", ["load_model(path, device)", "load_model(path).to(device)", "place(path)"])
+@pytest.mark.parametrize(
+    "made", ["load_model(path, device)", "load_model(path).to(device)", "place(path)", "copy.deepcopy(path)"]
+)
 def test_what_may_be_made_there(made: str) -> None:
     assert _of_function(made, between="pass") == []
 
@@ -155,6 +159,7 @@ def test_one_of_two_branches() -> None:
     """
     assert [row for row, _ in _told(program.format(device="device", moved="", after=""))] == [7]
     assert _told(program.format(device="device", moved=".to(device)", after="")) == []
+    assert _told(program.format(device="cfg.weight().dtype", moved="", after="")) == []
     assert _told(program.format(device="device", moved="", after="net = net.to(device)")) == []
 
 
