@@ -41,6 +41,7 @@ from torchdev_lint.flow.returned_factories import (
 )
 from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import Items, Many, Object, Tensor, Value
+from torchdev_lint.flow.written_evidence import holds_nothing
 from torchdev_lint.torch_api.devices import DEVICE_NAME
 from torchdev_lint.torch_api.factories import TAKES_DEVICE
 
@@ -85,6 +86,8 @@ def note(frame: Frame, values: Iterable[Value], where: cst.CSTNode, how: str) ->
 def note_given(frame: Frame, name: str, site: CallSite) -> None:
     """What a function is given that cannot be read."""
     made = [one.value for one in site.arguments if any(True for _ in _made_here(frame, one.value))]
+    if any(one.keyword is not None and DEVICE_NAME.search(one.keyword) for one in site.arguments):
+        return  # it is told where to bring what it is given
     if made and not KEPT_ON_HOST.search(name.rpartition(".")[2]) and not _is_moved_at_once(frame, site.node):
         note(frame, made, site.node, "given")
 
@@ -164,6 +167,8 @@ def _made_here(frame: Frame, value: Value) -> Iterator[Origin]:
 
 
 def _says_where(call: cst.Call) -> bool:
+    if holds_nothing(call):
+        return True
     return any(
         argument.star or (argument.keyword is not None and argument.keyword.value in ("device", "out"))
         for argument in call.args

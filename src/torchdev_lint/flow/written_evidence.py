@@ -153,3 +153,16 @@ def read_on_host(node: cst.FunctionDef) -> Iterator[str]:
             text = dotted(base)
             if text is not None and text != "torch":
                 yield text.removesuffix(".data")
+
+
+def holds_nothing(call: cst.Call) -> bool:
+    """Whether a factory makes a tensor without elements: a placeholder for what is not given, `torch.empty(0)`, `torch.tensor([])`."""
+    if len(call.args) != 1:
+        return False
+    given, name = call.args[0].value, (dotted(call.func) or "").rpartition(".")[2]
+    if isinstance(given, cst.List) and not given.elements:
+        return True
+    if name in ("empty", "zeros", "ones"):
+        sizes = [one.value for one in given.elements] if isinstance(given, (cst.List, cst.Tuple)) else [given]
+        return any(isinstance(size, cst.Integer) and size.value == "0" for size in sizes)
+    return False

@@ -12,8 +12,9 @@ import libcst as cst
 from torchdev_lint.flow.frame import BUILTINS, Frame
 from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.trees import walk
-from torchdev_lint.flow.written_evidence import GENERATOR, MAKES, is_operation, path_of, typed
+from torchdev_lint.flow.written_evidence import GENERATOR, MAKES, holds_nothing, is_operation, path_of, typed
 from torchdev_lint.flow.written_looks import NOTHING, ON_HOST, OPEN, Factory, Look, all_of
+from torchdev_lint.torch_api.devices import DEVICE_NAME
 from torchdev_lint.torch_api.factories import CONVERTERS, HOST_FACTORIES, TAKES_DATA
 from torchdev_lint.torch_api.tensor_methods import METADATA_ATTRIBUTES
 
@@ -304,7 +305,8 @@ class Expressions:
 
     def _given(self, node: cst.Call, name: str, arguments: list[Look]) -> Look:
         there = next((one for one in arguments if one.there is not None and not one.made), None)
-        if _PLACES.search(name.rpartition(".")[2]):
+        told = any(a.keyword is not None and DEVICE_NAME.search(a.keyword.value) for a in node.args)
+        if told or _PLACES.search(name.rpartition(".")[2]):
             for one in arguments:
                 for made in one.made:
                     self.factories[made].moved = self.factories[made].taken = True
@@ -342,8 +344,7 @@ class Expressions:
                 if not self._by_use_only(data, look):
                     return look  # it is where its data is
                 converted = path in CONVERTERS
-        sizes = self.frame.analysis.text(data) if len(node.args) == 1 and data is not None else ""
-        if sizes in (_NOTHING_HELD if path in TAKES_DATA else _NO_ELEMENTS):
+        if holds_nothing(node):
             return NOTHING  # stands for what is not given
         if any(a.keyword is not None and a.keyword.value == "pin_memory" for a in node.args):
             return ON_HOST
@@ -371,10 +372,6 @@ class Expressions:
     def _by_use_only(self, data: cst.BaseExpression, look: Look) -> bool:
         """Whether a name was taken for a tensor's only for what is done with it, perhaps after it was made one."""
         return isinstance(data, cst.Name) and look.there == data.value and data.value not in self.annotated
-
-
-_NO_ELEMENTS = frozenset({"0", "[0]", "(0,)"})
-_NOTHING_HELD = frozenset({"[]", "()"})
 
 
 def _is_scalar(path: str, data: cst.BaseExpression | None) -> bool:

@@ -46,11 +46,14 @@ sight: another function, a library, the caller.
 Unsafe: whoever gets the tensor may want it on the CPU.
 
 ## Known limits
-Nobody knows that it fails: of 32 findings of a wider form of this rule, in files chosen for such functions, a maintainer would have
-mended two for certain, and perhaps five more. Indices, masks that a caller moves in another file, and results that are collected on
-the CPU are among the others. What is certain, or likely by what the function shows, is
-TDV001's, TDV004's, TDV005's and TDV105's. Nothing is said of what is made in `__init__`, in tests, data sets and transforms, unless a
-transform is a layer or asks its tensors for their device. @NUMBERS@
+Nobody knows that it fails. In 60 repositories drawn at random (415,000 lines) it tells 0.6 places in 10,000 lines. Of 28 that were read, 6
+raise on an accelerator or would have been mended, 16 can be argued about (results that are collected on the CPU, or filled by copies),
+6 are wrong: numbers and sizes as tensors, what a helper in another file moves. Of those that only the function's text shows, 5 of 16 are
+right and none is wrong.
+
+What is certain, or likely by what the function shows, is TDV001's, TDV004's, TDV005's and TDV105's. Nothing is said of what is made in
+`__init__`, in tests, data sets and transforms, unless a transform is a layer or asks its tensors for their device; nor where a library
+is used with a default device.
 """
 
 from __future__ import annotations

@@ -303,6 +303,14 @@ RIGHT = {
                 self.buffers = [torch.empty((size,), pin_memory=True) for _ in range(2)]
                 return self.buffers[0].to(self.device)
     """,
+    "what it is given to is told the device": """
+        def padded(rows: torch.Tensor, pad, device):
+            return pad.filled([torch.ones(3, 1), torch.zeros(4, 1)], device=device)
+    """,
+    "a placeholder for a second result": """
+        def scored(rows: torch.Tensor):
+            return rows.sum(), torch.empty(0)
+    """,
     "counts of rows for the host": """
         class Brain:
             def fit(self, rows):
