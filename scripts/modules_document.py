@@ -71,8 +71,7 @@ FLOW: Mapping[str, str] = {
     "Finding mistakes that are no conflict of two operands": (
         "literals divided_work device_objects device_indices discarded_transfers lost_copies host_reads unproven_reads "
         "host_arguments lost_index forwarding ambient_devices moved_outputs disagreeing_returns returned_factories unstated_devices "
-        "unstated_by_use evident_tensors attribute_uses tensor_caches plain_attributes unmoved_modules "
-        "layers_without_device built_for_arguments brought_back "
+        "unstated_by_use built_for_arguments brought_back "
         "brought_beside left_behind odd_one_out"
     ),
     "Telling: is it certain, where is it reported, what cures it": "conflicts attribution publication cures repeated",

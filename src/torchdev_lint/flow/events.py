@@ -12,10 +12,7 @@ from torchdev_lint.flow.placement_events import (
     DeviceNotForwarded,
     GeneratorMismatch,
     HostArgument,
-    LayerWithoutDevice,
-    PlainAttribute,
     StateBeforeMove,
-    UnmovedModule,
     UnstatedDevice,
 )
 
@@ -380,9 +377,6 @@ Event: TypeAlias = (
     | UnstatedDevice
     | HostRead
     | UnregisteredTensor
-    | PlainAttribute
-    | UnmovedModule
-    | LayerWithoutDevice
     | UnregisteredModule
     | LateSubmodule
     | DiscardedTransfer

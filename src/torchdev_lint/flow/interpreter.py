@@ -14,17 +14,14 @@ from torchdev_lint.flow import (  # registers the handlers, too
     definitions,
     expressions,
     forwarding,
-    layers_without_device,
     loaded_models,
     loops,
     module_parameters,
     odd_one_out,
     own_state,
-    plain_attributes,
     returned_factories,
     statements,
     stored_devices,
-    unmoved_modules,
     unproven_reads,
     unstated_by_use,
     unstated_devices,
@@ -32,7 +29,6 @@ from torchdev_lint.flow import (  # registers the handlers, too
 from torchdev_lint.flow.accelerator_needs import parts_for_accelerators
 from torchdev_lint.flow.accelerator_programs import parts_for_accelerators_only
 from torchdev_lint.flow.analysis import Analysis, Options, Recording
-from torchdev_lint.flow.attribute_uses import Reading
 from torchdev_lint.flow.classes import ClassModel, held_at_first, symbolic_self, without_caller
 from torchdev_lint.flow.command_lines import minded_defaults
 from torchdev_lint.flow.conditions import Atom, Key
@@ -115,7 +111,6 @@ def prepare(analysis: Analysis, project: Project | None) -> Frame:
     analysis.speaks_of_devices = speaks_of_devices(analysis.written)
     frame = Frame(analysis, Environment())
     analysis.skipped = is_marked(analysis.module)
-    analysis.source.frame = frame
     if project is not None:
         project.begin(analysis, frame)
     return frame
@@ -154,14 +149,7 @@ def settle(analysis: Analysis, met: list[Function]) -> list[Event]:
         stored_devices.check_class(analysis, model, models)
     events = [*_told(analysis), *settle_literals(analysis), *checkpoints.settle(analysis)]
     told = forwarding.without_consequences([*events, *forwarding.settle(analysis)])
-    told = list(unproven_reads.without_known(list(unstated_devices.without_known(told))))
-    reading = Reading()
-    for model in dict.fromkeys(models):
-        told += plain_attributes.check_class(analysis, model, models, reading)
-        told += layers_without_device.check_class(model)
-    if analysis.source.frame is not None:
-        told += unmoved_modules.check(analysis, met, analysis.source.frame)
-    return list(plain_attributes.without_known(told))
+    return list(unproven_reads.without_known(list(unstated_devices.without_known(told))))
 
 
 def _told(analysis: Analysis) -> Iterator[Event]:

@@ -121,7 +121,7 @@ def _left_of_batch(frame: Frame, batch: str) -> dict[str, bool]:
             case cst.Call(func=cst.Attribute(value=receiver, attr=cst.Name(value=method))):
                 if dotted(receiver) == batch and method in ("items", "to", "cuda", "update"):
                     return {}
-                moved = moved or (_is_item(receiver, batch) and is_transfer(node))
+                moved = moved or (_is_item(receiver, batch) and _is_transfer(node))
             case _:
                 pass
     wanted = frozenset(name for name, times in names.items() if times == 1)
@@ -166,7 +166,7 @@ def _doings_of_module(module: cst.Module) -> _Doings:
 
 def _doings_in(code: cst.CSTNode) -> _Doings:
     nodes = tuple(node for node in walk(code) if type(node) in _DOINGS)
-    return _Doings(nodes, any(type(node) is cst.Call and is_transfer(node) for node in nodes))
+    return _Doings(nodes, any(type(node) is cst.Call and _is_transfer(node) for node in nodes))
 
 
 def _uses(
@@ -204,7 +204,7 @@ def _uses(
                     uses.taken
                     and isinstance(called, cst.Attribute)
                     and dotted(called.value) in wanted
-                    and is_transfer(node)
+                    and _is_transfer(node)
                 ):
                     uses.moved.add(dotted(called.value) or "")
                 for name, sure in _given_as_tensors(frame, called, arguments):
@@ -254,7 +254,7 @@ def _moves(node: cst.BaseExpression, name: str) -> bool:
     """Whether the expression takes what the name holds to a device: `x.to(device)`, `Variable(x.cuda())`, `x.float().to(device)`."""
     parts_of_it = list(walk(node))
     return any(isinstance(part, cst.Name) and part.value == name for part in parts_of_it) and any(
-        isinstance(part, cst.Call) and is_transfer(part) for part in parts_of_it
+        isinstance(part, cst.Call) and _is_transfer(part) for part in parts_of_it
     )
 
 
@@ -265,8 +265,7 @@ def _speaks_of_transfer(value: cst.BaseExpression) -> bool:
     )
 
 
-def is_transfer(node: cst.Call) -> bool:
-    """Whether a call takes something to a device that was chosen."""
+def _is_transfer(node: cst.Call) -> bool:
     match node:
         case cst.Call(func=cst.Attribute(attr=cst.Name(value="cuda"))):
             return True

@@ -30,7 +30,7 @@ RUNS_FIRST = frozenset({"forward", "__call__"})
 def unstable(model: ClassModel, initializer: cst.FunctionDef | None, held: Mapping[str, Value]) -> set[str]:
     """Names of attributes of `self` that methods other than `__init__` assign or move in place."""
     writers = _writers(model, initializer)
-    setters = {} if initializer is None else setters_of(model, initializer)
+    setters = {} if initializer is None else _setters(model, initializer)
     return _set_by_any_name(model, initializer, held) | {
         name
         for name, methods in writers.items()
@@ -133,7 +133,7 @@ def held_at_first(
     """The attributes among `held` that the first call of `forward` finds as `__init__` left them, although `forward` sets them."""
     if initializer is None or not model.is_module or model.moves_itself():
         return {}
-    setters = setters_of(model, initializer)
+    setters = _setters(model, initializer)
     found = {}
     for name, methods in _writers(model, initializer).items():
         value = held.get(name)
@@ -199,7 +199,7 @@ def _writers(model: ClassModel, initializer: cst.FunctionDef | None) -> dict[str
     return found
 
 
-def setters_of(model: ClassModel, initializer: cst.FunctionDef) -> set[int]:
+def _setters(model: ClassModel, initializer: cst.FunctionDef) -> set[int]:
     """The methods (by id) without arguments that `__init__` has run on `self`, itself or through each other."""
     found: set[int] = set()
     waiting = [initializer]

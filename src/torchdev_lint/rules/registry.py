@@ -31,8 +31,6 @@ from torchdev_lint.rules.tdv105_mixed_with_argument import MixedWithArgument
 from torchdev_lint.rules.tdv106_unstated_device import UnstatedDeviceRule
 from torchdev_lint.rules.tdv107_unmapped_load import UnmappedLoad
 from torchdev_lint.rules.tdv108_unproven_host_read import UnprovenHostRead
-from torchdev_lint.rules.tdv109_plain_tensor_attribute import PlainTensorAttribute
-from torchdev_lint.rules.tdv110_unmoved_module import UnmovedModuleRule
 
 
 @cache
@@ -65,8 +63,6 @@ def all_rules() -> tuple[type[Rule], ...]:
         UnstatedDeviceRule,
         UnmappedLoad,
         UnprovenHostRead,
-        PlainTensorAttribute,
-        UnmovedModuleRule,
     ]
     return tuple(sorted(rules, key=lambda rule: rule.code))
 
