@@ -21,7 +21,7 @@ def _told(program: str) -> list[str]:
 PAIRS = {
     "a sum of a layer's parts starts on the CPU": (
         """
-        class Chain(nn.Module):
+        class ChainTransform(nn.Module):
             def __init__(self, parts):
                 super().__init__()
                 self.parts = nn.ModuleList(parts)
@@ -41,7 +41,6 @@ PAIRS = {
     "filled with what comes from elsewhere": (
         """
         def padded(rows, groups, size):
-            rows, _ = rows.sort(dim=-1)
             spread, counts = dense(rows, groups)
             many, most, width = spread.size()
             wide = torch.full((many, size, width), 0.0)
