@@ -224,7 +224,8 @@ class Reading(Expressions):
                     for made in held.made:
                         self.factories[made].filled = look
                 text = dotted(base)
-                copied = held.there is not None and not held.held  # into a tensor, wherever that is
+                # into a tensor, wherever that is
+                copied = (held.there is not None or bool(held.made)) and not held.held
                 if look.made and not copied:
                     if text is not None and text in self.names and not held.made and held.there is None:
                         self.names[text] = self.names[text].joined(look.inside())

@@ -210,6 +210,17 @@ RIGHT = {
             places = torch.arange(length, device=steps.device)
             return torch.outer(places, steps)
     """,
+    "copied into the rows of what is moved as a whole": """
+        class Encoder:
+            def __init__(self, net, device):
+                self.net, self.device = net, device
+
+            def encode(self, texts):
+                ids = torch.zeros(len(texts), 8, dtype=torch.long)
+                for row, text in enumerate(texts):
+                    ids[row, : len(text)] = torch.tensor([ord(letter) for letter in text])
+                return self.net(ids.to(self.device))
+    """,
     "indices of what is filled": """
         def spread(rows: torch.Tensor, columns):
             held = dense(rows).float()
