@@ -38,10 +38,9 @@ def _places(module: cst.Module) -> _Places:
 def _collect(part: Any, found: _Places, *, within: bool, definition: str | None) -> None:
     for node in walk(part, below=(cst.FunctionDef, cst.ClassDef, cst.With)):
         if isinstance(node, cst.ClassDef):
+            # a subclass runs the `__init__` of its base where it is built
             for base in node.bases:
-                if isinstance(
-                    base.value, cst.Name
-                ):  # a subclass runs the `__init__` of its base where it is built
+                if isinstance(base.value, cst.Name):
                     found.setdefault(base.value.value, []).append((False, node.name.value))
         if isinstance(node, (cst.FunctionDef, cst.ClassDef)):
             # a method belongs to its class: whoever builds that runs it; what is defined in a block is not called there
