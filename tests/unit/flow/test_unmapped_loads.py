@@ -17,7 +17,24 @@ def _told(program: str, *rules: str) -> list[str]:
     return [one.code for one in findings(HEAD + textwrap.dedent(program), "program.py", config)]
 
 
+FETCHED = """
+def fetch(path, map_location=None):
+    return torch.load(path, map_location=map_location)
+
+def build(net, weights):
+    net.load_state_dict(fetch({}))
+    return net
+"""
+
 PAIRS: dict[str, tuple[str, str]] = {
+    "what a helper fetches by an address": (
+        FETCHED.format('"https://weights.example/net.pt"'),
+        FETCHED.format('"net.pt"'),
+    ),
+    "what a helper fetches by something called one": (
+        FETCHED.format("weights.url"),
+        FETCHED.format("weights.path"),
+    ),
     "a layer that saves itself, in a file that trains": (
         """
         class Head(nn.Module):
