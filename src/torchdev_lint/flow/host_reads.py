@@ -25,7 +25,7 @@ from torchdev_lint.flow.conditions import Atom, Formula, Not, Or, atoms
 from torchdev_lint.flow.events import HostRead, Place
 from torchdev_lint.flow.evidence import receiver_name
 from torchdev_lint.flow.frame import Frame
-from torchdev_lint.flow.lattice import Conflict, Cpu, Leaf, Level, Symbol, conflict
+from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Conflict, Cpu, Leaf, Level, Symbol, conflict
 from torchdev_lint.flow.operands import Operand, dotted, place_of
 from torchdev_lint.flow.tensor_values import frame_moved, tensor_device
 from torchdev_lint.flow.trees import walk
@@ -44,13 +44,13 @@ def check_method(frame: Frame, receiver: Value, name: str, site: CallSite) -> No
     if site.receiver is None:
         return
     if not _is_tensor(frame, receiver):
-        if isinstance(receiver, (Unknown, Object)):
-            _note_unproven(frame, site, name, receiver)
+        if isinstance(receiver, (Unknown, Object)) and not is_chosen(frame, site.node, site.receiver):
+            _note_unproven(frame, site, f".{name}()", site.receiver, receiver)
         return
     operand = Operand(receiver, tensor_device(frame, receiver) or Cpu(), site.receiver)
     found = conflict(Cpu(), operand.device, frame.env.path)
-    if found is None or found.level != Level.CERTAIN:
-        _note_unproven(frame, site, name, receiver)
+    if (found is None or found.level != Level.CERTAIN) and not is_chosen(frame, site.node, site.receiver):
+        _note_unproven(frame, site, f".{name}()", site.receiver, receiver)
     if found is not None and found.level != Level.NO:
         if found.level != Level.CERTAIN and host_was_chosen(frame.env.path):
             return
@@ -61,11 +61,25 @@ def check_method(frame: Frame, receiver: Value, name: str, site: CallSite) -> No
         _publish(frame, site.node, f".{name}()", report, found)
 
 
-def _note_unproven(frame: Frame, site: CallSite, name: str, receiver: Value) -> None:
-    if site.receiver is not None and not is_chosen(frame, site.node, site.receiver):
-        place = place_of(frame, site.receiver, receiver)
-        free = _without_grad(frame, place)
-        unproven_reads.note(frame, f".{name}()", site, place, receiver, without_grad=free)
+def _note_unproven(
+    frame: Frame, site: CallSite, reader: str, node: cst.BaseExpression | cst.Arg, value: Value
+) -> None:
+    """Something is read, and nothing is known of where it is."""
+    place = place_of(frame, node, value)
+    key = ("unproven host", id(site.node), id(place.node))
+    what = "" if key in frame.analysis.events else unproven_reads.shown(frame, reader, place, value)
+    if what:
+        read = HostRead(
+            node=site.node,
+            reader=reader,
+            place=place,
+            given=UNKNOWN_DEVICE,
+            given_device=what,
+            certain=False,
+            without_grad=_without_grad(frame, place),
+            unproven=True,
+        )
+        frame.analysis.publish(key, read)
 
 
 def check_arguments(frame: Frame, site: CallSite, *, in_lists_only: bool = False) -> None:
@@ -82,9 +96,7 @@ def check_arguments(frame: Frame, site: CallSite, *, in_lists_only: bool = False
             continue
         for value, node in _given(argument.value, argument.node):
             if isinstance(value, (Unknown, Object, Tensor)) and not in_lists_only:
-                place = place_of(frame, node, value)
-                free = _without_grad(frame, place)
-                unproven_reads.note(frame, _reader(site), site, place, value, without_grad=free)
+                _note_unproven(frame, site, _reader(site), node, value)
             if _is_guess(value) or not _is_tensor(frame, value):
                 continue
             alone = isinstance(value, (Tensor, Either, Object)) and node is argument.node

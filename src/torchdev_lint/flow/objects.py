@@ -421,9 +421,8 @@ def _move(frame: Frame, thing: Object, device: Device, seen: frozenset[object], 
             name: unknown_tensor() if isinstance(held, Tensor) and _may_apply_to(frame, state, name) else held
             for name, held in attributes.items()
         }
-        for name in _kept_by_apply(
-            frame, state
-        ):  # `self.device_ = fn(torch.zeros(1)).device`: where it has come to
+        # `self.device_ = fn(torch.zeros(1)).device`: where it has come to
+        for name in _kept_by_apply(frame, state):
             if not isinstance(attributes.get(name), Tensor):
                 attributes[name] = UNKNOWN
     without_tensors = all(isinstance(leaf, Anywhere) for leaf in leaves(state.device))

@@ -167,9 +167,8 @@ def _scalar_ness(frame: Frame, path: str, first: Argument | None, site: CallSite
             return False
         return False if isinstance(first.value, (Items, Many, Entries)) else None
     given = site.positional()
-    if (
-        path == "torch.normal" and len(given) == len(site.arguments) < 3
-    ):  # without a size, of the means' and deviations'
+    # without a size, of the means' and deviations'
+    if path == "torch.normal" and len(given) == len(site.arguments) < 3:
         numbers = [is_scalar(one.value) for one in given if isinstance(one.value, Tensor)]
         return all(numbers) if numbers else None
     last = path in _SIZE_IS_LAST and len(given) > 1

@@ -13,13 +13,12 @@ from collections.abc import Iterator, Sequence
 import libcst as cst
 
 from torchdev_lint.flow import attribution
-from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.events import Event, HostRead, Place
 from torchdev_lint.flow.evidence import TESTING, in_a_test
 from torchdev_lint.flow.forwarding import parameters
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.host_functions import draws, is_computed, works_on_host
-from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Cpu, leaves
+from torchdev_lint.flow.lattice import Cpu, leaves
 from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.tensor_values import tensor_device
 from torchdev_lint.flow.trees import walk
@@ -58,36 +57,17 @@ _OTHERS = frozenset(("tensorflow", "tf", "jax", "paddle", "mxnet"))
 _HOPS = 4
 
 
-def note(
-    frame: Frame, reader: str, site: CallSite, place: Place, value: Value, *, without_grad: bool
-) -> None:
-    """Something is read on the host by the call of `site`, and where it is is not known."""
-    analysis = frame.analysis
-    if analysis.muted or frame.function is None or frame.source.foreign or frame.reads_tried:
-        return
+def shown(frame: Frame, reader: str, place: Place, value: Value) -> str:
+    """Where something is that is read on the host, as far as the text shows it; empty where it is known, or may be anywhere."""
+    if frame.analysis.muted or frame.function is None or frame.source.foreign or frame.reads_tried:
+        return ""
     if reader != ".numpy()" and not _is_tensor(value, place):
-        return
+        return ""
     device = tensor_device(frame, value)
     if device is not None and any(isinstance(leaf, Cpu) for leaf in leaves(device)):
-        return
-    key = ("unproven host", id(site.node), id(place.node))
-    if key in analysis.events:
-        return
+        return ""
     what = _origin(frame, place.value_node)
-    if what and _matters(frame):
-        analysis.publish(
-            key,
-            HostRead(
-                node=site.node,
-                reader=reader,
-                place=place,
-                given=UNKNOWN_DEVICE,
-                given_device=what,
-                certain=False,
-                without_grad=without_grad,
-                unproven=True,
-            ),
-        )
+    return what if what and _matters(frame) else ""
 
 
 def _is_tensor(value: Value, place: Place) -> bool:
