@@ -95,6 +95,8 @@ class Plugin:
             from torchdev_lint.config import Selection
 
             cls._overrides["command_line"] = Selection(chosen or None, more)
+        if cls._shows_what_is_off_by_default(options):
+            cls._overrides["off_by_default"] = frozenset()  # which of them it shows is for flake8 to say
         cls._config_file = options.tdv_config
         cls._settings = None
         cls._keeps = not options.tdv_no_cache
@@ -124,6 +126,18 @@ class Plugin:
             # The one exception that flake8 prints as a message; untyped, hence imported by name.
             raise import_module("flake8.exceptions").ExecutionError(f"torchdev-lint: {error}") from None
         return replace(config, **cls._overrides) if cls._overrides else config
+
+    @classmethod
+    def _shows_what_is_off_by_default(cls, options: argparse.Namespace) -> bool:
+        """Whether flake8 would show findings of rules that are off by default; to look for them takes time."""
+        if not options.select and not options.extend_select and not options.ignore:
+            return False
+        from torchdev_lint.rules.codes import OFF_BY_DEFAULT
+
+        # Untyped, hence imported by name.
+        style_guide = import_module("flake8.style_guide")
+        engine = style_guide.DecisionEngine(options)
+        return any(engine.decision_for(code) is style_guide.Decision.Selected for code in OFF_BY_DEFAULT)
 
     @classmethod
     def _read(cls) -> Settings:
@@ -167,8 +181,6 @@ class Plugin:
             caches.keep(self.filename, config, checked)
             if not checked.result.errors and checked.result.bare is not None:
                 return checked.result.bare
-        # What is off by default is flake8's to filter: `--extend-select` must find it.
-        config = replace(config, off_by_default=frozenset())
         sources = checker.sources if on_disk else None
         return [to_bare(one) for one in findings(text, self.filename, config, noqa=False, sources=sources)]
 

@@ -78,14 +78,21 @@ def test_the_command_line_takes_what_flake8_found(tree: Path) -> None:
 
 
 def test_what_only_flake8_shows_is_kept_as_well(tree: Path) -> None:
-    """Rules that are off by default, and what `# noqa` hides: flake8 decides of those itself."""
+    """What `# noqa` hides: flake8 decides of that itself."""
     ours(*FILES, cwd=tree)
-    flags = ("--isolated", "--select=TDV", "--jobs=1")
-    found = probe("flake8.main.cli", *flags, "--disable-noqa", *FILES, cwd=tree)
-    fresh = probe("flake8.main.cli", *flags, "--disable-noqa", "--tdv-no-cache", *FILES, cwd=tree)
+    found = flake8("--disable-noqa", *FILES, cwd=tree)
+    fresh = flake8("--disable-noqa", "--tdv-no-cache", *FILES, cwd=tree)
     assert (found[1], found[2], fresh[2]) == (fresh[1], False, True)
-    assert sum("TDV101" in line for line in found[1]) >= 1
     assert any(line.startswith("a.py:3:") for line in found[1])
+
+
+@pytest.mark.parametrize("flag", ["--select=TDV", "--select=TDV1", "--extend-select=TDV101", "--ignore=E501"])
+def test_what_is_off_by_default_is_looked_for_once_where_flake8_shows_it(tree: Path, flag: str) -> None:
+    ours(*FILES, cwd=tree)
+    flags = ("--isolated", flag, "--jobs=1")
+    found = probe("flake8.main.cli", *flags, *FILES, cwd=tree)
+    assert sum("TDV101" in line for line in found[1]) >= 1
+    assert (found[2], probe("flake8.main.cli", *flags, *FILES, cwd=tree)) == (True, (*found[:2], False))
 
 
 def test_results_of_all_processes_of_flake8_are_kept(project: Path) -> None:

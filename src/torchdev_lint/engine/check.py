@@ -61,7 +61,11 @@ def check_source(
     unified = unify_newlines(text)
     constructors = DEFAULT_TENSOR_CONSTRUCTORS | frozenset(config.tensor_constructors)
     options = Options(
-        constructors, shelf(config.stubs), path.endswith(".ipynb"), frozenset(config.device_sources)
+        constructors,
+        shelf(config.stubs),
+        path.endswith(".ipynb"),
+        frozenset(config.device_sources),
+        audits=any(not rule.default for rule in selected),
     )
 
     def around(sources: Sources) -> Project:

@@ -30,19 +30,16 @@ def findings(
     """The diagnostics of `text`, sorted; without `noqa`, `# noqa` comments are left to the caller.
 
     What `text` imports from its project is read through `sources`. A `recorder` is told of what was executed; a `memory` remembers the
-    last text of the file. To `bare` is added
-    what this would give back without `noqa`, if no rule were off by default.
+    last text of the file. To `bare` is added what this would give back without `noqa`.
     """
     from torchdev_lint.engine.check import check_source  # Loads LibCST; files without torch never get here.
 
     noqa = noqa and not config.ignore_noqa
-    wide = config if bare is None else replace(config, off_by_default=frozenset())
-    found = check_source(text, path, wide, sources, recorder, memory)
+    found = check_source(text, path, config, sources, recorder, memory)
     if not config.selects(SYNTAX_ERROR, path):
         found = [one for one in found if one.code != SYNTAX_ERROR]
     if bare is not None and found:
         bare += sorted(Suppressions.of(text, noqa=False).keep(found), key=Diagnostic.sort_key)
-        found = [one for one in found if config.selects(one.code, path)]
     asks_for_unused = noqa and config.selects(UNUSED_SUPPRESSION, path)
     if not found and not asks_for_unused:
         return []

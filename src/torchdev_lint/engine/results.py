@@ -59,7 +59,7 @@ class FileResult:
     warnings: tuple[str, ...] = ()
     notebooks: tuple[Notebook, Notebook] | None = None
     bare: tuple[Bare, ...] | None = None
-    """What `# noqa` comments would not hide, by all rules, off by default or not; None when that was not asked for."""
+    """What `# noqa` comments would not hide; None when that was not asked for."""
     exhausted: bool = False
     """Whether the file took too long or too much memory: another run may have more of them."""
 

@@ -46,13 +46,15 @@ CALLEE_BUDGET = 400
 class Options:
     """What the user's configuration tells the inference: names of functions that return CPU tensors or devices, stub files.
 
-    `in_cells`: the module is a notebook, whose cells may be run on different days.
+    `in_cells`: the module is a notebook, whose cells may be run on different days. `audits`: what the rules that read a function's
+    text tell is asked for; they are off by default, and take time.
     """
 
     tensor_constructors: frozenset[str]
     shelf: Shelf = field(default_factory=shelf)
     in_cells: bool = False
     device_sources: frozenset[str] = frozenset()
+    audits: bool = True
 
 
 class Recording(Protocol):

@@ -59,7 +59,10 @@ _HOPS = 4
 
 def shown(frame: Frame, reader: str, place: Place, value: Value) -> str:
     """Where something is that is read on the host, as far as the text shows it; empty where it is known, or may be anywhere."""
-    if frame.analysis.muted or frame.function is None or frame.source.foreign or frame.reads_tried:
+    analysis = frame.analysis
+    if not analysis.options.audits or frame.function is None:
+        return ""
+    if analysis.muted or frame.source.foreign or frame.reads_tried:
         return ""
     if reader != ".numpy()" and not _is_tensor(value, place):
         return ""

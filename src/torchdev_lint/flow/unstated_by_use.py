@@ -49,7 +49,8 @@ def check(frame: Frame, function: Function) -> None:
     """A function was read on its own: publish the factories that are to be told."""
     node, analysis = function.node, frame.analysis
     if (
-        not isinstance(node, cst.FunctionDef)
+        not analysis.options.audits
+        or not isinstance(node, cst.FunctionDef)
         or analysis.muted
         or analysis.sets_default_device
         or frame.env.default_device != CPU

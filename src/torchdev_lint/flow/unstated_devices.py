@@ -59,7 +59,8 @@ def note(frame: Frame, values: Iterable[Value], where: cst.CSTNode, how: str) ->
     """What a factory of this activation made goes to `where`, and nothing is known of it there."""
     analysis = frame.analysis
     if (
-        analysis.muted
+        not analysis.options.audits
+        or analysis.muted
         or analysis.on_host
         or analysis.at_top
         or frame.function is None
@@ -85,6 +86,8 @@ def note(frame: Frame, values: Iterable[Value], where: cst.CSTNode, how: str) ->
 
 def note_given(frame: Frame, name: str, site: CallSite) -> None:
     """What a function is given that cannot be read."""
+    if not frame.analysis.options.audits:
+        return
     made = [one.value for one in site.arguments if any(True for _ in _made_here(frame, one.value))]
     if any(one.keyword is not None and DEVICE_NAME.search(one.keyword) for one in site.arguments):
         return  # it is told where to bring what it is given
@@ -104,7 +107,13 @@ def note_returned(frame: Frame) -> None:
     """What a function that nobody called returns, if nobody in the file moves it then."""
     function = frame.function
     node = None if function is None else function.node
-    if function is None or not isinstance(node, cst.FunctionDef) or frame.analysis.on_host:
+    analysis = frame.analysis
+    if (
+        function is None
+        or not isinstance(node, cst.FunctionDef)
+        or analysis.on_host
+        or not analysis.options.audits
+    ):
         return
     made = [
         value for value, _ in frame.returns if any(_at_hand(frame, one) for one in _made_here(frame, value))
@@ -112,7 +121,7 @@ def note_returned(frame: Frame) -> None:
     # who calls the function is asked last: whatever is learnt of that depends on all files of the project
     if not made or COLLECTS.search(function.name) or works_on_host(node):
         return
-    learn = frame.analysis.learn
+    learn = analysis.learn
     if learn(moved_by_caller, frame, function.name) or learn(
         caller_results.becomes_parameter, frame, function
     ):
