@@ -162,7 +162,7 @@ def check_cuda_method(frame: Frame, receiver: Value, site: CallSite) -> None:
         meant, form = _brought_back(frame, site.receiver), "round-trip"
     if meant is None and isinstance(receiver, Tensor):
         meant, form = _convention(frame, receiver), "convention"
-    if meant is None or meant in (f"{moved}.device", moved):
+    if meant is None or meant in (f"{moved}.device", moved) or _is_only_copied_into(frame, call, moved):
         return
     edits: tuple[tuple[cst.CSTNode, str], ...]
     if call.args:
@@ -171,6 +171,34 @@ def check_cuda_method(frame: Frame, receiver: Value, site: CallSite) -> None:
     else:
         edits = ((call, f"{moved}.to({meant})"),)
     _publish(frame, call, form, f"{moved}.cuda()", meant, edits)
+
+
+def _is_only_copied_into(frame: Frame, call: cst.Call, moved: str) -> bool:
+    """`ranks = ranks.cuda()`, and then only `ranks[i : i + n] = found`: that copies from any GPU (`Tensor.copy_`)."""
+    if frame.function is None or not isinstance(frame.function.node, cst.FunctionDef):
+        return False
+    copied, uses = 0, 0
+    for part in walk(frame.function.node.body):
+        match part:
+            case cst.Assign(targets=[cst.AssignTarget(target=target)], value=cst.Call() as value) if (
+                dotted(target) == moved
+            ):
+                uses -= 2 if value is call else 1  # what is written there is no use, nor what is moved
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Subscript(value=base, slice=parts))]) if (
+                dotted(base) == moved
+            ):
+                copied += all(isinstance(one.slice, cst.Slice) for one in parts)
+            case cst.Call(func=cst.Attribute(value=base, attr=cst.Name(value="cpu" | "tolist"))) if (
+                dotted(base) == moved
+            ):
+                uses -= 1
+            case cst.Return(value=returned) if returned is not None and dotted(returned) == moved:
+                uses -= 1
+            case cst.Name() | cst.Attribute() if dotted(part) == moved:
+                uses += 1
+            case _:
+                pass
+    return 0 < copied == uses
 
 
 def check_device_argument(frame: Frame, argument: Argument, *, of_device: bool = False) -> None:

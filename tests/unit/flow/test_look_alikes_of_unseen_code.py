@@ -634,3 +634,28 @@ def test_what_a_program_that_stays_on_the_host_saves(moved: str, found: list[str
             torch.save(net.state_dict(), "models/net.pt")
         """
     assert _codes(HEAD + (DEVICE if moved else "") + textwrap.dedent(program)) == found
+
+
+@pytest.mark.parametrize(
+    ("use", "found"),
+    [
+        ("self.ranks[i * size : (i + 1) * size] = self.model(batch)", []),
+        ("self.ranks[batch] = self.model(batch)", ["TDV016"]),
+        ("self.best[i] = (self.ranks - self.model(batch)).min()", ["TDV016"]),
+    ],
+)
+def test_what_is_only_copied_into_may_be_on_another_gpu(use: str, found: list[str]) -> None:
+    program = f"""
+        class Evaluator:
+            def __init__(self, model, loader, n):
+                self.model, self.loader = model, loader
+                self.ranks = torch.empty(n)
+                self.best = torch.zeros(n)
+            def evaluate(self, size):
+                if next(self.model.parameters()).is_cuda:
+                    self.ranks = self.ranks.cuda()
+                for i, batch in enumerate(self.loader):
+                    {use}
+                self.ranks = self.ranks.cpu()
+        """
+    assert _codes(HEAD + textwrap.dedent(program)) == found
