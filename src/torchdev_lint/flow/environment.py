@@ -9,7 +9,17 @@ from operator import is_
 from torchdev_lint.flow.conditions import Formula, Key, common, extended, known
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import CPU, Device, Symbol, choose
-from torchdev_lint.flow.values import Entries, Items, Many, Object, State, Value, join
+from torchdev_lint.flow.values import (
+    UNKNOWN,
+    DeviceValue,
+    Entries,
+    Items,
+    Many,
+    Object,
+    State,
+    Value,
+    join,
+)
 
 
 def default_state(thing: Object) -> State:
@@ -113,13 +123,11 @@ def _join(guard: Formula | None, left: Value, right: Value) -> Value:
     return left if left is right else join(guard, left, right)
 
 
-def _merge_states(guard: Formula | None, left: State, right: State) -> State:
+def _merge_states(guard: Formula | None, key: Key, left: State, right: State) -> State:
     if left is right or left == right:
         return left
     attributes = {
-        name: _join(guard, left.attributes[name], right.attributes[name])
-        if name in left.attributes and name in right.attributes
-        else (left.attributes.get(name) or right.attributes[name])
+        name: _join(guard, _held(key, left, name, right), _held(key, right, name, left))
         for name in {**left.attributes, **right.attributes}
     }
     return replace(
@@ -136,6 +144,25 @@ def _merge_states(guard: Formula | None, left: State, right: State) -> State:
         moved=left.moved or right.moved,
         element=join(guard, left.element, right.element),
     )
+
+
+def _held(key: Key, state: State, name: str, other: State) -> Value:
+    """An attribute on one of two ways that meet; where only the other one sets it, a device is what it was before.
+
+    A tensor that one way keeps is looked at as if it were always kept: `if self.mask is None: self.mask = torch.ones(n)`. Of a thing
+    that was made here nobody asks for it who has not taken the other way.
+    """
+    held = state.attributes.get(name)
+    if held is not None:
+        return held
+    kept = other.attributes[name]
+    came = state.kind == "unknown" or key[0] == "self"
+    shared = UNKNOWN if state.model is None else state.model.class_attribute(name)
+    if not came or type(kept) is not DeviceValue or shared != UNKNOWN:
+        return kept
+    if name == "device" and state.kind == "module":
+        return DeviceValue(state.device, is_object=False)
+    return Object(("attr", key, name), f"self.{name}" if key[0] == "self" else "")
 
 
 def _untouched(env: Environment, key: Key, state: State) -> State:
@@ -166,11 +193,13 @@ def merge(left: Environment | None, right: Environment | None) -> Environment | 
             other = heap.get(key)
             if other is state:
                 continue
-            heap[key] = _merge_states(guard, _untouched(left, key, state) if other is None else other, state)
+            heap[key] = _merge_states(
+                guard, key, _untouched(left, key, state) if other is None else other, state
+            )
         if len(heap) > len(right.heap):
             for key, state in left.heap.items():
                 if key not in right.heap:
-                    heap[key] = _merge_states(guard, state, _untouched(right, key, state))
+                    heap[key] = _merge_states(guard, key, state, _untouched(right, key, state))
     default = choose(guard, left.default_device, right.default_device)
     path = common(left.path, right.path)
     return Environment(names, heap, path, default, left.imported)

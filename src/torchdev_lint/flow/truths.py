@@ -255,7 +255,7 @@ def equality(frame: Frame, node: cst.CSTNode, left: Value, right: Value) -> Form
             case _:
                 pass
     match left, right:
-        case Either(guard, then, otherwise), Literal() | Api() | Object(key=("member", *_)):
+        case Either(guard, then, otherwise), Literal() | Api() | Object(key=("member", *_)) | DeviceValue():
             return disjunction(
                 conjunction(guard, equality(frame, node, then, right)),
                 conjunction(negate(guard), equality(frame, node, otherwise, right)),
@@ -266,6 +266,8 @@ def equality(frame: Frame, node: cst.CSTNode, left: Value, right: Value) -> Form
             return equal_devices(frame, node, left.device, as_device(right))
         case Object(), DeviceValue():
             return equal_devices(frame, node, as_device(left), right.device)
+        case DeviceValue(), Either():
+            return equality(frame, node, right, left)
         case Literal(value=a), Literal(value=b):
             return Constant(a == b)
         case Object(), Object():

@@ -659,3 +659,35 @@ def test_what_is_only_copied_into_may_be_on_another_gpu(use: str, found: list[st
                 self.ranks = self.ranks.cpu()
         """
     assert _codes(HEAD + textwrap.dedent(program)) == found
+
+
+@pytest.mark.parametrize(("asked", "found"), [("!=", []), ("==", ["TDV010"])])
+def test_a_device_that_one_way_replaces_is_what_it_was_on_the_other(asked: str, found: list[str]) -> None:
+    """`self.device` is set on the way out of memory; what is read depends on the same way."""
+    program = f"""
+        class Filter:
+            def __init__(self, device):
+                self.device = device
+            def move(self, x):
+                return x.to(self.device) * 2
+            def run(self, x):
+                try:
+                    y = self.move(x)
+                except RuntimeError as error:
+                    if "out of memory" not in str(error):
+                        raise
+                    self.device = torch.device("cpu")
+                    y = self.move(x)
+                if self.device {asked} torch.device("cpu"):
+                    y = y.cpu()
+                return y.numpy()
+        def read(x, small, target):
+            if small:
+                target = torch.device("cpu")
+            y = x.to(target)
+            if target {asked} torch.device("cpu"):
+                y = y.cpu()
+            return y.numpy()
+        Filter(device).run(torch.ones(3)), read(torch.ones(3), os.environ, device)
+        """
+    assert sorted(set(_codes(HEAD + DEVICE + textwrap.dedent(program)))) == found
