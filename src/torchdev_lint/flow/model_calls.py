@@ -179,7 +179,16 @@ def _is_sure_input(frame: Frame, operand: Operand, other: Operand, found: Confli
         return False
     if LENGTHS.search((_name_of(operand) or "").rpartition(".")[2]) or _holds_lengths(operand):
         return False
+    if (
+        origin is not None
+        and isinstance(origin.node, cst.Call)
+        and _MAKES_INDEX.search(dotted(origin.node.func) or "")
+    ):
+        return False  # nothing but an index can come of it, and one on the CPU is taken anywhere
     return _has_dimensions(operand.value)
+
+
+_MAKES_INDEX = re.compile(r"(?:^|\.)randperm$")
 
 
 def _is_moved(frame: Frame, value: Value) -> bool:

@@ -691,3 +691,19 @@ def test_a_device_that_one_way_replaces_is_what_it_was_on_the_other(asked: str, 
         Filter(device).run(torch.ones(3)), read(torch.ones(3), os.environ, device)
         """
     assert sorted(set(_codes(HEAD + DEVICE + textwrap.dedent(program)))) == found
+
+
+@pytest.mark.parametrize(
+    ("made", "found"), [("torch.randperm(x.shape[0])", []), ("torch.rand(x.shape[0])", ["TDV005"])]
+)
+def test_a_permutation_that_a_model_is_given_is_an_index(made: str, found: list[str]) -> None:
+    program = f"""
+        class Mixed(nn.Module):
+            def __init__(self, n):
+                super().__init__()
+                self.fc = nn.Linear(n, n)
+            def forward(self, backbone, x, y):
+                mixed = {made}
+                return self.fc(backbone(x, mixed)), y
+        """
+    assert _codes(HEAD + textwrap.dedent(program)) == found
