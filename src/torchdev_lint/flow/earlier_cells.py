@@ -114,7 +114,10 @@ def _quoted(text: str) -> str:
 def _given(call: cst.Call) -> Iterator[cst.Arg]:
     """What a call that saves something, or trains, is given."""
     name = loading_scopes.name_of_call(call)
-    if SAVES.search(name) is not None or _KEEPS.search(name) is not None:
+    made = (
+        name if not name[:1].isupper() else dotted(call.func) or name
+    )  # `checkpointers.Best(filepath="best.pt")`
+    if SAVES.search(name) is not None or _KEEPS.search(made) is not None:
         yield from call.args
 
 

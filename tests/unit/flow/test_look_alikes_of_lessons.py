@@ -42,6 +42,18 @@ NOTEBOOKS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ('torch.save(net.state_dict(), "net.pt")', 'net.load_state_dict(torch.load("net.pt"))'),
         ('net.load_state_dict(torch.load("net.pt"))', 'torch.save(net.state_dict(), "net.pt")'),
     ),
+    "what a callback of a module for checkpoints keeps, what its reader is given": (
+        (
+            'keep = callbacks.checkpointers.Best(filepath="net.pt")',
+            "Trial(net, callbacks=[keep]).run(3)",
+            'net.load_state_dict(torch.load("net.pt"))',
+        ),
+        (
+            'held = callbacks.checkpointers.found(filepath="net.pt")',
+            "Trial(net, callbacks=[held]).run(3)",
+            'net.load_state_dict(torch.load("net.pt"))',
+        ),
+    ),
     "a name that holds a path, one that is bound anew": (
         (
             'PATH = "net.pt"',
