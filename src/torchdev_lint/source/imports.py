@@ -85,7 +85,25 @@ def resolve(
             )
         if found is not None and namespace is None:
             namespace = (found, root)
-    return namespace
+    return namespace or _within_packages(path, parts, exists)
+
+
+def _within_packages(path: str, parts: Sequence[str], exists: Exists) -> tuple[Location, str] | None:
+    """What a program imports that is run from a directory which is a package by its `__init__.py` only: the outermost that has it.
+
+    One name alone may be a library's, unless it stands in the project's root.
+    """
+    around = []
+    directory = os.path.dirname(path)
+    while exists(os.path.join(directory, "__init__.py")) and os.path.dirname(directory) != directory:
+        around.append(directory)
+        directory = os.path.dirname(directory)
+    for package in reversed(around):
+        if len(parts) > 1 or any(exists(os.path.join(package, marker)) for marker in ROOT_MARKERS):
+            found = locate(package, parts, exists)
+            if found is not None and found.file is not None and found.file != path:
+                return found, package
+    return None
 
 
 def _shadows(path: str, exists: Exists) -> bool:

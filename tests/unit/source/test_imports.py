@@ -38,6 +38,38 @@ def file_of(path: str, dotted: str, exists: Callable[[str], bool], level: int = 
     return None if found is None else found[0].file
 
 
+PACKAGED = tree(
+    "/p/.git/HEAD",
+    "/p/__init__.py",
+    "/p/train.py",
+    "/p/models/__init__.py",
+    "/p/models/psp.py",
+    "/p/models/gym.py",
+    "/p/models/gym/envs.py",
+    "/p/part/__init__.py",
+    "/p/part/models/psp.py",
+    "/p/part/models/__init__.py",
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "dotted", "file"),
+    [
+        ("/p/train.py", "models.psp", "/p/models/psp.py"),
+        ("/p/models/psp.py", "models.gym", "/p/models/gym.py"),
+        ("/p/models/psp.py", "train", "/p/train.py"),
+        ("/p/models/psp.py", "p.train", "/p/train.py"),
+        ("/p/models/psp.py", "gym.envs", "/p/models/gym/envs.py"),
+        # a library, as far as its name shows
+        ("/p/models/psp.py", "gym", None),
+        ("/p/train.py", "train", None),
+        ("/p/part/models/psp.py", "models.gym", "/p/models/gym.py"),
+    ],
+)
+def test_a_root_that_is_a_package_by_its_initializer_only(path: str, dotted: str, file: str | None) -> None:
+    assert file_of(path, dotted, PACKAGED) == file
+
+
 @pytest.mark.parametrize(
     ("path", "level", "dotted", "file"),
     [
