@@ -233,7 +233,8 @@ def _is_guess(value: Value) -> bool:
 def _publish(frame: Frame, node: cst.BaseExpression, reader: str, report: Report, found: Conflict) -> None:
     root = found.right.origin.root() if found.right.origin is not None else None
     parameter = argument_of(frame, found.right, is_tensor=reader == ".numpy()")  # arrays have none
-    direct = bool(parameter) and receiver_name(report.place.value_node) == parameter
+    read = report.place.value_node
+    direct = bool(parameter) and receiver_name(read) == parameter and not _is_entry(read)
     frame.analysis.publish(
         ("host", id(node), id(report.place.node)),
         HostRead(
@@ -251,6 +252,16 @@ def _publish(frame: Frame, node: cst.BaseExpression, reader: str, report: Report
             beside=brought_beside(frame, parameter) if direct and reader == ".numpy()" else "",
         ),
     )
+
+
+def _is_entry(node: cst.BaseExpression) -> bool:
+    """Whether a method is called on an entry of a dict of dicts, `batch["meta"]["scale"]`: not all of such a batch is moved."""
+    keys = 0
+    while isinstance(node, (cst.Call, cst.Attribute, cst.Subscript)):
+        if isinstance(node, cst.Subscript) and isinstance(node.slice[0].slice, cst.Index):
+            keys += isinstance(node.slice[0].slice.value, cst.SimpleString)
+        node = node.func if isinstance(node, cst.Call) else node.value
+    return keys > 1
 
 
 # -- gradients: `.numpy()` wants none

@@ -707,3 +707,21 @@ def test_a_permutation_that_a_model_is_given_is_an_index(made: str, found: list[
                 return self.fc(backbone(x, mixed)), y
         """
     assert _codes(HEAD + textwrap.dedent(program)) == found
+
+
+@pytest.mark.parametrize(("entry", "found"), [("['meta']['scale']", []), ("['scale']", ["TDV010"])])
+def test_what_lies_deep_in_a_batch_may_have_stayed_where_it_was(entry: str, found: list[str]) -> None:
+    program = f"""
+        def show(batch, output):
+            boxes = output.detach().cpu().numpy()
+            return boxes * batch{entry}.detach().numpy()
+        """
+    codes = [
+        one.code
+        for one in findings(
+            HEAD + textwrap.dedent(program),
+            "program.py",
+            Config(off_by_default=frozenset({"TDV103", "TDV108"})),
+        )
+    ]
+    assert codes == found
