@@ -31,9 +31,11 @@ MISSED: dict[str, str] = {
     "moved_in_one_branch_bad": "a module returned from two branches, moved in one",
     "multilabel_pos_weight_bad": "the length of a dataset minus a tensor, kept as `pos_weight` of a loss",
     "pinn_targets_bad": "how many dimensions a part of an array has that is an argument",
+    "ppo_grid_moves_bad": "reported where a table of the host is made that is indexed with what was drawn on the GPU",
     "quantized_surgery_bad": "a layer put in the place of another of a moved model, found by `named_children`",
     "recurrent_by_name_bad": "a layer that `getattr` takes from `torch.nn` by a name",
     "resume_ema_bad": 'tensors read from a checkpoint with `map_location="cpu"`',
+    "split_transformer_padding_bad": "one of three pairs of devices, by how many GPUs there are",
     "two_stage_pipeline_label_bad": "labels on the first of several GPUs, logits on the last, by `device_count() - 1`",
 }
 """Programs that are not found yet, and why. Whoever makes one found takes it out."""

@@ -26,7 +26,10 @@ DIFFERENT_WHEN_SPLIT: dict[str, str] = {
     "ema_copied_before_move_bad": "which of two models was moved is not known in the file of the class that keeps one (TDV004)",
     "fno_normalizer_decode_bad": "what is at fault is kept by an object of the other file: the call has no place for it (TDV004)",
     "folds_pos_weight_bad": "that the module is moved is not known in the file of its class, where the finding would stand (TDV006)",
+    "lookalike_default_device_contexts": "which default device another file sets is not known in the file of the class",
     "lookalike_only_the_cpu_is_named": "that the program names no device but the CPU is not known in the file of the class",
+    "lora_added_after_move_bad": "that the model whose layers it takes was moved is not known in the file of the class (TDV004)",
+    "lora_parameters_late_bad": "that the model whose layers it takes was moved is not known in the file of the class (TDV004)",
     "maf_made_masks_bad": "the file of a class does not know that the masks which another file gives it are tensors (TDV006)",
     "style_normalization_bad": "that the module is moved is not known in the file of its class, where the finding would stand (TDV006)",
 }

@@ -28,6 +28,7 @@ from torchdev_lint.flow.project_calls import (
 from torchdev_lint.flow.trees import all_parameters, walk
 from torchdev_lint.flow.values import Function
 from torchdev_lint.torch_api.devices import DEVICE_NAME
+from torchdev_lint.torch_api.distributions import MODULES as DISTRIBUTIONS
 from torchdev_lint.torch_api.factories import FACTORIES
 from torchdev_lint.torch_api.tensor_surface import TENSOR_NAMES
 
@@ -112,13 +113,18 @@ def _helps_to_build(frame: Frame, function: Function, parameter: str) -> bool:
 
 
 def place_given(frame: Frame, key: Key) -> Place:
-    """Where what the callers give for the parameter with this key is, as far as that can be seen."""
+    """Where what the callers give for the parameter with this key is, as far as that can be seen.
+
+    A module's `forward` is called by the module's name; its other methods are called as any other's are (`Bins(5).fit(values)`).
+    """
     function = owner_of(frame, key)
     if function is None:
         return "unknown"
     owner = function.owner
     if owner is not None and (
-        owner.is_module or owner.is_autograd_function or function.name.startswith("__")
+        (owner.is_module and function.name == "forward")
+        or owner.is_autograd_function
+        or function.name.startswith("__")
     ):
         return "unknown"
     known: dict[Key, Place] = frame.analysis.notes.setdefault("given from host", {})
@@ -148,7 +154,8 @@ def _given(frame: Frame, node: cst.FunctionDef, parameter: str, owner: str, dept
     for call, function, on_host in made_calls(frame, node.name.value, owner):
         if function is node:
             continue
-        scope = _Scope(function, _assigned(function, call), depth)
+        before = _assigned_in_program(frame, call) if function is None else _assigned(function, call)
+        scope = _Scope(function, before, depth)
         argument = argument_at(call, position, parameter) or _held_for(call, parameter, scope.before)
         if argument is not None:
             place = _place(frame, argument, scope)
@@ -228,12 +235,29 @@ def _of(places: set[Place]) -> Place:
 _Assigned = list[tuple[str, cst.BaseExpression]]
 
 
+def _assigned_in_program(frame: Frame, call: cst.Call) -> _Assigned:
+    """What the program itself assigns before a call that stands in no function; what a file does when it is run alone tries it out."""
+    for statement in frame.analysis.module.body:
+        if isinstance(statement, cst.If) and "__name__" in {
+            part.value for part in walk(statement.test) if isinstance(part, cst.Name)
+        }:
+            continue
+        if any(node is call for node in walk(statement, below=_DEFINITIONS)):
+            return _assigned_in(frame.analysis.module, call)
+    return []
+
+
+_DEFINITIONS = (cst.ClassDef, cst.FunctionDef, cst.Lambda)
+
+
 def _assigned(function: cst.FunctionDef | None, call: cst.CSTNode) -> _Assigned:
     """What was assigned to names before a call, or a return, in the function that it stands in, in order."""
+    return [] if function is None else _assigned_in(function.body, call)
+
+
+def _assigned_in(whole: cst.Module | cst.BaseSuite, call: cst.CSTNode) -> _Assigned:
     found: _Assigned = []
-    if function is None:
-        return found
-    for node in walk(function.body):
+    for node in walk(whole, below=_DEFINITIONS if isinstance(whole, cst.Module) else ()):
         match node:
             case cst.Assign(targets=targets, value=value):
                 for target in targets:
@@ -321,6 +345,8 @@ def _place(frame: Frame, expression: cst.BaseExpression, scope: _Scope, steps: i
             path = dotted(expression.func) or ""
             if path in FACTORIES or _MAKES.search(path) or path.startswith(_ARRAYS):
                 return _made_by(arguments, scope)
+            if path.startswith(DISTRIBUTIONS) and all(_is_number(one.value) for one in arguments):
+                return "host"
             if method not in TENSOR_NAMES and path.partition(".")[0] not in _LIBRARIES:
                 returned = _returned(frame, method, expression, scope, steps)
                 if returned != "unknown":
@@ -367,6 +393,12 @@ def _place(frame: Frame, expression: cst.BaseExpression, scope: _Scope, steps: i
         case _:
             return "unknown"
     return _of({_place(frame, part, scope, steps - 1) for part in parts})
+
+
+def _is_number(node: cst.BaseExpression) -> bool:
+    while isinstance(node, cst.UnaryOperation):
+        node = node.expression
+    return isinstance(node, cst.BaseNumber)
 
 
 def _beside(arguments: Sequence[cst.Arg]) -> cst.BaseExpression | None:

@@ -95,8 +95,39 @@ def discarded_unknown(frame: Frame, site: CallSite, target: Device) -> None:
         return
     if isinstance(receiver, cst.Name) and _is_entry(whole, receiver.value):
         _publish(frame, site, receiver, target, assignable=False)
+    elif isinstance(receiver, cst.Name) and _is_asked_for_tensor(whole, receiver.value, site.node):
+        runs_over = any(
+            isinstance(loop, cst.For) and is_target(loop.target, receiver.value) for loop in walk(whole)
+        )
+        if runs_over or _used_later(frame, site):
+            _publish(frame, site, receiver, target, assignable=not runs_over)
     elif _is_no_module(whole, receiver) and _used_later(frame, site):
         _publish(frame, site, receiver, target)
+
+
+def _is_asked_for_tensor(whole: cst.CSTNode, name: str, node: cst.CSTNode) -> bool:
+    """Whether code runs only where a name holds a tensor: `if torch.is_tensor(v): v.to(device)`."""
+    return any(
+        isinstance(branch, cst.If)
+        and _asks_for_tensor(branch.test, name)
+        and any(part is node for part in walk(branch.body))
+        for branch in walk(whole)
+    )
+
+
+def _asks_for_tensor(test: cst.BaseExpression, name: str) -> bool:
+    match test:
+        case cst.BooleanOperation(left=left, operator=cst.And(), right=right):
+            return _asks_for_tensor(left, name) or _asks_for_tensor(right, name)
+        case cst.Call(func=function, args=[cst.Arg(value=cst.Name(value=asked))]):
+            return asked == name and dotted(function) in ("torch.is_tensor", "is_tensor")
+        case cst.Call(
+            func=cst.Name(value="isinstance"),
+            args=[cst.Arg(value=cst.Name(value=asked)), cst.Arg(value=kind)],
+        ):
+            return asked == name and dotted(kind) in ("torch.Tensor", "Tensor")
+        case _:
+            return False
 
 
 def _publish(

@@ -54,7 +54,9 @@ def construct(frame: Frame, path: str, site: CallSite) -> Value | None:
     if any(value.scalar is not True for value in tensors):
         scalar = False if any(value.scalar is False for value in tensors) else None
     if name in OF_VECTORS:
-        scalar = False if OF_VECTORS[name] else None
+        # one of several, for each row of a table of their weights
+        rows = any(value.dims > 1 for value in tensors)
+        scalar = False if OF_VECTORS[name] or rows else None
     device: Device = UNKNOWN_DEVICE
     if values and all(_is_number(value) for value in values):
         origin = Origin(site.node, "made", frame.uid, step=frame.analysis.budget)

@@ -373,10 +373,7 @@ def visit_Comparison(frame: Frame, node: cst.Comparison) -> Value:
     if kind is cst.Equal or kind is cst.NotEqual:
         formula = truths.equality(frame, node, left, right)
         return Truth(formula if kind is cst.Equal else negate(formula))
-    counted = literals.device_count(operator, left, right)
-    return Truth(
-        counted if counted is not None else truths.compare_numbers(frame, node, operator, left, right)
-    )
+    return Truth(truths.compare_numbers(frame, node, operator, left, right))
 
 
 @expression(cst.Subscript)

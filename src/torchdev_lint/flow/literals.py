@@ -419,25 +419,3 @@ def starts_with(frame: Frame, receiver: Value, site: CallSite) -> Value:
         if (kind in api.ACCELERATOR_TYPES or kind == "cpu") and formula is not None:
             return Truth(formula)
     return Truth(truths.opaque(frame, site.node))
-
-
-def device_count(operator: cst.BaseCompOp, left: Value, right: Value) -> Formula | None:
-    """The condition of comparing `torch.cuda.device_count()` with a number; None when that is not what is compared."""
-    if not (isinstance(left, Object) and left.key[0] == "device-count" and isinstance(right, Literal)):
-        return None
-    kind, number = left.key[1], right.value
-    if not isinstance(number, int):
-        return None
-
-    def more_than(count: int) -> Formula:
-        return Atom("count", (kind, count), left.text)
-
-    match operator:
-        case cst.GreaterThan():
-            return more_than(number)
-        case cst.GreaterThanEqual():
-            return more_than(number - 1)
-        case cst.LessThan():
-            return negate(more_than(number - 1))
-        case _:  # `<=`: the other comparisons are not asked for here
-            return negate(more_than(number))

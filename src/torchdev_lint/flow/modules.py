@@ -194,12 +194,35 @@ def call_module(frame: Frame, thing: Object, site: CallSite) -> Value:
     if not all(isinstance(leaf, Anywhere) for leaf in leaves(state.device)):
         # what a module of unknown class returns may be a container of tensors
         unread = not state.api.startswith("torch.nn.") and not library_facts.gives_tensor(frame, thing)
-        return Tensor(state.device, scalar=is_loss and _is_reduced(state), batch=unread, guess=unread)
+        return Tensor(
+            state.device,
+            scalar=is_loss and _is_reduced(state),
+            batch=unread,
+            guess=unread,
+            dims=_dimensions(frame, thing, site),
+        )
     for argument in site.arguments:
         device = tensor_values.tensor_device(frame, argument.value)
         if device is not None:
             return Tensor(device, scalar=is_loss and _is_reduced(state))
     return frame.result_of(site.node)
+
+
+def _dimensions(frame: Frame, thing: Object, site: CallSite) -> int:
+    """How many dimensions a layer's output has at least: as many as its input, where it computes along the last one or item by item."""
+    given = site.positional()
+    before = given[0].value.dims if len(given) == 1 and isinstance(given[0].value, Tensor) else 0
+    return before if before and _keeps_dimensions(frame, thing) else 0
+
+
+def _keeps_dimensions(frame: Frame, thing: Object) -> bool:
+    state = frame.state(thing)
+    if state.api == "torch.nn.Sequential":
+        parts = state.attributes.values()
+        return bool(parts) and all(
+            isinstance(part, Object) and _keeps_dimensions(frame, part) for part in parts
+        )
+    return state.api in api.KEEPS_DIMENSIONS
 
 
 def _is_reduced(loss: State) -> bool | None:

@@ -305,6 +305,8 @@ def compare_numbers(
                 conjunction(guard, compare_numbers(frame, node, operator, then, right)),
                 conjunction(negate(guard), compare_numbers(frame, node, operator, otherwise, right)),
             )
+        case Object(key=("device-count", kind)), Literal(value=int(count)) if type(operator) in _MIRRORED:
+            return _counted(operator, kind, count, left.text)
         case Object(), Literal(value=0) if isinstance(operator, (cst.LessThan, cst.GreaterThanEqual)):
             return _is_given(left) if isinstance(operator, cst.GreaterThanEqual) else negate(_is_given(left))
         case Object(), Literal(value=-1) if isinstance(operator, (cst.LessThanEqual, cst.GreaterThan)):
@@ -332,6 +334,13 @@ def compare_numbers(
             return compare_numbers(frame, node, _MIRRORED[type(operator)](), right, left)
         case _:
             return opaque(frame, node)
+
+
+def _counted(operator: cst.BaseCompOp, kind: str, count: int, text: str) -> Formula:
+    """The condition of comparing `torch.cuda.device_count()` with a number."""
+    inclusive = isinstance(operator, (cst.GreaterThanEqual, cst.LessThan))
+    more = Atom("count", (kind, count - 1 if inclusive else count), text)
+    return more if isinstance(operator, (cst.GreaterThan, cst.GreaterThanEqual)) else negate(more)
 
 
 _OF_NO_DEVICE: dict[int, dict[type[cst.BaseCompOp], bool]] = {

@@ -7,7 +7,8 @@ MODULES = "torch.distributions"
 FAMILIES = frozenset(
     (
         "Normal Uniform Laplace Cauchy Gumbel LogNormal HalfNormal HalfCauchy Exponential Gamma Beta Bernoulli Poisson StudentT "
-        "Dirichlet Categorical OneHotCategorical MultivariateNormal"
+        "Dirichlet Categorical OneHotCategorical MultivariateNormal Weibull Pareto Kumaraswamy Chi2 FisherSnedecor InverseGamma "
+        "ContinuousBernoulli Geometric VonMises LogisticNormal LowRankMultivariateNormal"
     ).split()
 )
 """Distributions that are made from tensors or numbers, and compute with them."""
@@ -21,7 +22,14 @@ WRAPPERS = {
 PICKS = frozenset({"MixtureSameFamily"})
 """Those that draw from one of several components: a single draw may have no dimension left."""
 
-OF_VECTORS = {"Dirichlet": True, "OneHotCategorical": True, "MultivariateNormal": True, "Categorical": False}
+OF_VECTORS = {
+    "Dirichlet": True,
+    "OneHotCategorical": True,
+    "MultivariateNormal": True,
+    "LowRankMultivariateNormal": True,
+    "LogisticNormal": True,
+    "Categorical": False,
+}
 """Distributions whose last parameter dimension is the event's: whether one sample has it too."""
 
 DRAWS = frozenset({"sample", "rsample"})
@@ -30,7 +38,7 @@ DRAWS = frozenset({"sample", "rsample"})
 ASKS = frozenset({"log_prob", "cdf"})
 """Methods that compute with a value and the parameters."""
 
-CONVERTS = frozenset({"Gamma", "HalfCauchy"})
+CONVERTS = frozenset({"Gamma", "Chi2", "HalfCauchy"})
 """Distributions whose `log_prob` copies the value to the parameters first."""
 
 PARAMETERS = frozenset(

@@ -161,3 +161,12 @@ DEVICE_POSITIONS = {
     for name in names.split()
 }
 """Where layers take `device` among their positional arguments (their signatures, PyTorch 2)."""
+
+KEEPS_DIMENSIONS = frozenset(
+    f"torch.nn.{name}"
+    for name in (
+        "Linear ReLU ReLU6 LeakyReLU ELU SELU CELU GELU SiLU Mish Tanh Sigmoid Softplus Softmax LogSoftmax Hardtanh Hardswish "
+        "Hardsigmoid PReLU Dropout Identity LayerNorm RMSNorm BatchNorm1d"
+    ).split()
+)
+"""Layers that give out as many dimensions as they are given (torch/nn/modules/*.py)."""
