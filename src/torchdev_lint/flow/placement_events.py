@@ -53,6 +53,19 @@ class DeviceNotForwarded:
 
 
 @dataclass(frozen=True, slots=True)
+class DoubtfulDevice:
+    """A device is used in a way that is right for some devices and wrong for others that the code takes."""
+
+    node: Any
+    form: str
+    text: str
+    other: str = ""
+    replaced: Any = None
+    replacement: str | None = None
+    kinds: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class GeneratorMismatch:
     """A random generator is used where a tensor of another device type is made.
 
