@@ -15,6 +15,7 @@ from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.device_values import is_configuration
 from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.trees import all_parameters, walk
+from torchdev_lint.torch_api import devices as api
 
 TYPE = "type"
 """A type's name without an index."""
@@ -117,9 +118,10 @@ def _bind(scope: Scope, node: cst.CSTNode) -> None:
     elif kind is cst.AnnAssign or kind is cst.NamedExpr:
         assert isinstance(node, (cst.AnnAssign, cst.NamedExpr))
         _bind_target(scope, node.target, node.value)
-    elif kind in (cst.For, cst.AsName, cst.CompFor):
-        target = node.target if isinstance(node, (cst.For, cst.CompFor)) else node.name  # type: ignore[attr-defined]
-        _bind_target(scope, target, None)
+    elif isinstance(node, (cst.For, cst.CompFor)):
+        _bind_target(scope, node.target, None)
+    elif isinstance(node, cst.AsName):
+        _bind_target(scope, node.name, None)
     elif kind is cst.ImportAlias:
         assert isinstance(node, cst.ImportAlias)
         if node.asname is None:
@@ -142,7 +144,9 @@ def _bind_target(scope: Scope, target: cst.CSTNode, value: cst.BaseExpression | 
 def spelled(node: cst.CSTNode) -> str | None:
     """The text of a name, of an attribute, or of an item under a string: `cfg["device"]`."""
     match node:
-        case cst.Subscript(value=base, slice=[cst.SubscriptElement(slice=cst.Index(value=cst.SimpleString() as key))]):
+        case cst.Subscript(
+            value=base, slice=[cst.SubscriptElement(slice=cst.Index(value=cst.SimpleString() as key))]
+        ):
             text = dotted(base)
             return None if text is None else f"{text}[{key.evaluated_value!r}]"
         case _:
@@ -160,10 +164,44 @@ def is_called_device(node: cst.CSTNode) -> bool:
             return is_called_device(inner)
         case cst.Call(func=cst.Attribute(value=inner, attr=cst.Name(value=name))) if name in _SAME:
             return is_called_device(inner)
-        case cst.Call(func=cst.Attribute(attr=cst.Name(value="get")), args=[cst.Arg(value=cst.SimpleString() as key), *_]):
+        case cst.Call(
+            func=cst.Attribute(attr=cst.Name(value="get")),
+            args=[cst.Arg(value=cst.SimpleString() as key), *_],
+        ):
             return _DEVICE.search(str(key.evaluated_value)) is not None
         case _:
             return False
+
+
+def makes_device(node: cst.BaseExpression) -> bool:
+    """Whether it is a `torch.device(...)`."""
+    return isinstance(node, cst.Call) and dotted(node.func) in ("torch.device", "th.device")
+
+
+def shown(device: cst.CSTNode) -> str | None:
+    """The text of what is asked, in whatever form: `device` of `str(device).lower()`."""
+    match device:
+        case cst.Call(func=cst.Name(value="str"), args=[cst.Arg(value=inner)]):
+            return shown(inner)
+        case cst.Call(func=cst.Attribute(value=inner, attr=cst.Name(value=name))) if name in _SAME:
+            return shown(inner)
+        case _:
+            return spelled(device)
+
+
+def type_of(scope: Scope, device: cst.BaseExpression) -> str | None:
+    """An expression for the type of a device, if it is certain that it is one."""
+    inner = device
+    if isinstance(device, cst.Call):
+        if dotted(device.func) != "str" or not device.args:
+            return None
+        inner = device.args[0].value
+    text, found = scope.analysis.text(inner), kinds(scope, inner)
+    if found <= {OBJECT, PLAIN_OBJECT, OF_THING}:
+        return f"{text}.type"
+    if found <= {TEXT, INDEXED, TYPE, OBJECT, PLAIN_OBJECT} and "torch" in scope.root.bound:
+        return f"torch.device({text}).type"
+    return None
 
 
 def kinds(scope: Scope, node: cst.BaseExpression | None, hops: int = _HOPS) -> Kinds:
@@ -172,7 +210,8 @@ def kinds(scope: Scope, node: cst.BaseExpression | None, hops: int = _HOPS) -> K
         return frozenset({ANY})
     match node:
         case cst.SimpleString():
-            return frozenset({INDEXED if ":" in str(node.evaluated_value) else TYPE})
+            parsed = api.parse(str(node.evaluated_value))
+            return frozenset({OTHER if parsed is None else TYPE if parsed[1] is None else INDEXED})
         case cst.FormattedString(parts=parts):
             texts = "".join(part.value for part in parts if isinstance(part, cst.FormattedStringText))
             return frozenset({INDEXED if ":" in texts else TEXT})
@@ -182,7 +221,9 @@ def kinds(scope: Scope, node: cst.BaseExpression | None, hops: int = _HOPS) -> K
             return kinds(scope, then, hops) | kinds(scope, otherwise, hops)
         case cst.Call():
             return _called(scope, node, hops)
-        case cst.Subscript(value=cst.Call(func=cst.Attribute(value=inner, attr=cst.Name(value="split" | "partition")))):
+        case cst.Subscript(
+            value=cst.Call(func=cst.Attribute(value=inner, attr=cst.Name(value="split" | "partition")))
+        ):
             return frozenset({TYPE})
         case cst.Name(value=name):
             return _named(scope, name, hops)
@@ -201,8 +242,8 @@ def _called(scope: Scope, node: cst.Call, hops: int) -> Kinds:
     path = dotted(node.func)
     if path in ("torch.device", "th.device") and node.args:
         given = kinds(scope, node.args[0].value, hops - 1)
-        if len(node.args) > 1 or INDEXED in given:
-            return frozenset({OBJECT})
+        if len(node.args) > 1 or given <= {INDEXED}:
+            return frozenset({INDEXED})
         return frozenset({PLAIN_OBJECT if given <= {TYPE, OTHER} else OBJECT})
     if path == "str" and node.args:
         given = kinds(scope, node.args[0].value, hops - 1)
@@ -306,7 +347,9 @@ def _of_instance(scope: Scope, owner: cst.ClassDef, text: str, name: str, hops: 
             match part:
                 case cst.AnnAssign(target=cst.Name(value=word), annotation=annotation) if word == name:
                     found |= _said(scope, annotation.annotation)
-                case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=word))], value=value) if word == name:
+                case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=word))], value=value) if (
+                    word == name
+                ):
                     found |= kinds(scope.root, value, hops - 1)
                 case _:
                     pass
@@ -340,13 +383,16 @@ def _of_option(part: cst.CSTNode, name: str) -> Kinds | None:
             words = [
                 str(one.value.raw_value).lstrip("-").replace("-", "_")
                 for one in arguments
-                if isinstance(one.value, cst.SimpleString) and (one.keyword is None or one.keyword.value == "dest")
+                if isinstance(one.value, cst.SimpleString)
+                and (one.keyword is None or one.keyword.value == "dest")
             ]
             if name not in words:
                 return None
             for one in arguments:
                 if one.keyword is not None and one.keyword.value == "choices":
-                    return frozenset({TYPE if ":" not in cst.Module([]).code_for_node(one.value) else INDEXED})
+                    return frozenset(
+                        {TYPE if ":" not in cst.Module([]).code_for_node(one.value) else INDEXED}
+                    )
             return frozenset({TEXT})
         case _:
             return None

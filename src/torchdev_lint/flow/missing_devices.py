@@ -79,7 +79,11 @@ class _Reading:
 
     def statement(self, node: cst.CSTNode, state: State) -> State | None:
         match node:
-            case cst.IndentedBlock(body=body) | cst.SimpleStatementSuite(body=body) | cst.SimpleStatementLine(body=body):
+            case (
+                cst.IndentedBlock(body=body)
+                | cst.SimpleStatementSuite(body=body)
+                | cst.SimpleStatementLine(body=body)
+            ):
                 return self.block(list(body), state)
             case cst.Return(value=value):
                 self.use(value, state)
@@ -127,13 +131,17 @@ class _Reading:
                 self.use(node, state)
                 return state
 
-    def bind(self, state: State, targets: list[cst.BaseExpression], value: cst.BaseExpression | None) -> State:
+    def bind(
+        self, state: State, targets: list[cst.BaseExpression], value: cst.BaseExpression | None
+    ) -> State:
         changed = dict(state)
         for target in targets:
             for part in walk(target):
                 if isinstance(part, cst.Name) and part.value in changed:
                     none = isinstance(value, cst.Name) and value.value == "None" and part is target
-                    other = changed.get(value.value) if isinstance(value, cst.Name) and part is target else None
+                    other = (
+                        changed.get(value.value) if isinstance(value, cst.Name) and part is target else None
+                    )
                     changed[part.value] = frozenset({NONE}) if none else other or frozenset({SET})
                     if isinstance(value, cst.BooleanOperation) and isinstance(value.operator, cst.Or):
                         changed[part.value] = frozenset({SET})
@@ -169,7 +177,8 @@ class _Reading:
         current: cst.If | cst.Else | None = node
         while isinstance(current, cst.If):
             if not any(
-                isinstance(part, cst.AssignTarget) and any(isinstance(one, cst.Name) and one.value == name for one in walk(part.target))
+                isinstance(part, cst.AssignTarget)
+                and any(isinstance(one, cst.Name) and one.value == name for one in walk(part.target))
                 for part in walk(current.body)
             ) and not _leaves(current.body):
                 return False
@@ -178,13 +187,15 @@ class _Reading:
 
     def correlated(self, asked: set[str], state: State) -> State:
         return {
-            name: (held - {UNBOUND} or frozenset({SET})) if asked & self.hangs.get(name, set()) and SET in held else held
+            name: (held - {UNBOUND} or frozenset({SET}))
+            if asked & self.hangs.get(name, set()) and SET in held
+            else held
             for name, held in state.items()
         }
 
     def loop(self, body: cst.BaseSuite, orelse: cst.Else | None, state: State) -> State | None:
         after = self.statement(body, state)
-        left = {name: held for name, held in state.items()}
+        left = dict(state)
         for name in _bound_in(body):
             if name in left:
                 left[name] = frozenset({SET})
@@ -202,9 +213,8 @@ class _Reading:
         after = self.statement(body, state)
         if orelse is not None and after is not None:
             after = self.statement(orelse.body, after)
-        ends = [after]
-        for handler in handlers:
-            ends.append(self.statement(handler.body, _met(state, after) or state))
+        failed = _met(state, after) or state
+        ends = [after, *(self.statement(handler.body, failed) for handler in handlers)]
         met: State | None = None
         for end in ends:
             met = _met(met, end)
@@ -239,7 +249,10 @@ class _Reading:
                 if attribute in ("type", "index", "startswith", "split"):
                     self.must_be(value, root, state)
                 self.use(value, state)
-            case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(operator=cst.In() | cst.NotIn(), comparator=asked)]):
+            case cst.Comparison(
+                left=left,
+                comparisons=[cst.ComparisonTarget(operator=cst.In() | cst.NotIn(), comparator=asked)],
+            ):
                 self.use(left, state)
                 if isinstance(left, (cst.SimpleString, cst.FormattedString)):
                     self.must_be(asked, root, state)
@@ -253,10 +266,27 @@ class _Reading:
             case cst.Name(value=name):
                 held = state.get(name)
                 if held is not None and UNBOUND in held and SET in held:
-                    self.found.setdefault((name, False), Missing(root, name, none=False, bound=self.where.get(name)))
+                    self.found.setdefault(
+                        (name, False), Missing(root, name, none=False, bound=self.where.get(name))
+                    )
             case _:
                 for part in root.children:
-                    if isinstance(part, (cst.BaseExpression, cst.Arg, cst.BaseElement, cst.BaseDictElement, cst.CompFor, cst.FormattedStringExpression, cst.BaseSlice, cst.SubscriptElement, cst.Slice, cst.Index, cst.ComparisonTarget)):
+                    if isinstance(
+                        part,
+                        (
+                            cst.BaseExpression,
+                            cst.Arg,
+                            cst.BaseElement,
+                            cst.BaseDictElement,
+                            cst.CompFor,
+                            cst.FormattedStringExpression,
+                            cst.BaseSlice,
+                            cst.SubscriptElement,
+                            cst.Slice,
+                            cst.Index,
+                            cst.ComparisonTarget,
+                        ),
+                    ):
                         self.use(part, state)
 
     def enter(self, node: cst.BaseExpression, state: State) -> None:
@@ -276,7 +306,8 @@ class _Reading:
                     return self.narrowed(right, self.narrowed(left, state, truth=truth), truth=truth)
                 return state
             case cst.Comparison(
-                left=cst.Name(value=name), comparisons=[cst.ComparisonTarget(operator=operator, comparator=other)]
+                left=cst.Name(value=name),
+                comparisons=[cst.ComparisonTarget(operator=operator, comparator=other)],
             ) if name in state:
                 is_none = isinstance(other, cst.Name) and other.value == "None"
                 if is_none:
@@ -288,7 +319,9 @@ class _Reading:
                 return state
             case cst.Name(value=name) if name in state and truth:
                 return {**state, name: state[name] - {NONE} or state[name]}
-            case cst.Call(func=cst.Name(value="isinstance"), args=[cst.Arg(value=cst.Name(value=name)), *_]) if name in state and truth:
+            case cst.Call(
+                func=cst.Name(value="isinstance"), args=[cst.Arg(value=cst.Name(value=name)), *_]
+            ) if name in state and truth:
                 return {**state, name: state[name] - {NONE} or state[name]}
             case _:
                 return state
@@ -336,7 +369,9 @@ def _binding(body: cst.CSTNode, name: str) -> cst.CSTNode | None:
     """The assignment that gives a name its value."""
     for part in walk(body, below=_BELOW):
         if isinstance(part, cst.Assign) and any(
-            isinstance(one, cst.Name) and one.value == name for target in part.targets for one in walk(target.target)
+            isinstance(one, cst.Name) and one.value == name
+            for target in part.targets
+            for one in walk(target.target)
         ):
             return part
     return None

@@ -54,7 +54,10 @@ class DeviceNotForwarded:
 
 @dataclass(frozen=True, slots=True)
 class DoubtfulDevice:
-    """A device is used in a way that is right for some devices and wrong for others that the code takes."""
+    """A device (`text`) is used in a way (`form`) that is right for some devices and wrong for others that the code takes.
+
+    `other`: what it is compared with, or should have been; `goes`: where what is missing is used.
+    """
 
     node: Any
     form: str
@@ -62,7 +65,7 @@ class DoubtfulDevice:
     other: str = ""
     replaced: Any = None
     replacement: str | None = None
-    kinds: str = ""
+    goes: Any = None
 
 
 @dataclass(frozen=True, slots=True)
