@@ -221,9 +221,7 @@ def kinds(scope: Scope, node: cst.BaseExpression | None, hops: int = _HOPS) -> K
             return kinds(scope, then, hops) | kinds(scope, otherwise, hops)
         case cst.Call():
             return _called(scope, node, hops)
-        case cst.Subscript(
-            value=cst.Call(func=cst.Attribute(value=inner, attr=cst.Name(value="split" | "partition")))
-        ):
+        case cst.Subscript(value=cst.Call(func=cst.Attribute(attr=cst.Name(value="split" | "partition")))):
             return frozenset({TYPE})
         case cst.Name(value=name):
             return _named(scope, name, hops)

@@ -25,7 +25,6 @@ from torchdev_lint.flow.device_spellings import (
     kinds,
     makes_device,
     shown,
-    spelled,
     type_of,
 )
 from torchdev_lint.flow.operands import dotted

@@ -13,32 +13,50 @@ import libcst as cst
 from torchdev_lint.flow import doubtful_comparisons, doubtful_cuda, doubtful_uses
 from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.device_spellings import Scope, read
-from torchdev_lint.flow.events import DeviceLiteral, DeviceMisuse, Event
+from torchdev_lint.flow.events import DeviceLiteral, DeviceMisuse, Event, LostIndex
 from torchdev_lint.flow.evidence import TESTING, has_tests
 from torchdev_lint.flow.missing_devices import missing
 from torchdev_lint.flow.placement_events import DoubtfulDevice
+from torchdev_lint.flow.trees import walk
 
 
 def settle(analysis: Analysis, known: Sequence[Event]) -> list[DoubtfulDevice]:
     """The doubtful uses of devices in a file, less those of which more is known."""
     if (
-        not analysis.speaks_of_devices
+        not (analysis.speaks_of_devices or ".type()" in analysis.written)
         or not TESTING.isdisjoint(analysis.imported)
         or has_tests(analysis.module)
     ):
         return []
-    told = {id(event.node) for event in known if isinstance(event, DeviceMisuse)}
-    told |= {id(event.node) for event in known if isinstance(event, DeviceLiteral) and not event.guarded}
+    told = [node for event in known if (node := _told_of(event)) is not None]
+    covered = {id(part) for node in told for part in walk(node)}
+    exact = set(map(id, told))
     found: dict[int, DoubtfulDevice] = {}
     for scope in read(analysis):
         met: set[tuple[str, str]] = set()
         for one in _doubts(scope):
             same = (one.form, one.text)
-            if id(one.node) in told or (one.form in _ONCE and same in met):
+            if one.form in _ONCE and same in met:
+                continue
+            if id(one.node) in covered or any(id(part) in exact for part in walk(one.node)):
                 continue
             met.add(same)
             found.setdefault(id(one.node), one)
     return list(found.values())
+
+
+def _told_of(event: Event) -> cst.CSTNode | None:
+    """What a rule that is on by default tells of how a device is named."""
+    match event:
+        case DeviceMisuse(node=node) | LostIndex(node=node):
+            pass
+        case DeviceLiteral(node=node, guarded=False, index=index, chosen=chosen) if (
+            index is not None or chosen is not None
+        ):
+            pass
+        case _:
+            return None
+    return node if isinstance(node, cst.CSTNode) else None
 
 
 _ONCE = frozenset(("literal", "moved"))

@@ -21,14 +21,14 @@ first GPU or stays on the CPU, and `RuntimeError: Expected all tensors to be on 
 must not be negative`, `ValueError: invalid type: 'torch.mps.FloatTensor'`; or Python does (`UnboundLocalError`, `AttributeError`).
 
 ## Example
-    def encode(model, ids: torch.Tensor, device: str = "cuda"):
+    def encode(model, ids: torch.Tensor, device: str):
         model.to(device)
         if device == "cuda":
             ids = ids.to(device)
         return model(ids)
 
 ## Use instead
-    def encode(model, ids: torch.Tensor, device: str = "cuda"):
+    def encode(model, ids: torch.Tensor, device: str):
         model.to(device)
         if torch.device(device).type == "cuda":
             ids = ids.to(device)
