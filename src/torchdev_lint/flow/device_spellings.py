@@ -63,6 +63,17 @@ class Scope:
             scope = scope.outer
         return scope
 
+    @property
+    def assigned(self) -> set[str]:
+        """What is assigned anywhere in the file."""
+        found: set[str] = set()
+        pending = [self.root]
+        while pending:
+            scope = pending.pop()
+            found |= scope.bound.keys()
+            pending += scope.inner
+        return found
+
     def parameter(self, name: str) -> cst.Param | None:
         if isinstance(self.node, cst.Module):
             return None

@@ -85,7 +85,11 @@ def _with_name(
     if parsed is None or parsed[1] is not None:
         return
     found = kinds(scope, device)
-    missed = {OBJECT, PLAIN_OBJECT, OF_THING}
+    missed = {OBJECT, PLAIN_OBJECT}
+    if (
+        "self.device" not in scope.assigned
+    ):  # else the thing may be one of the file's own, which keep a string
+        missed.add(OF_THING)
     if word not in _WITHOUT_INDEX:
         missed |= {INDEXED, SHOWN}
         if word != "mps":  # there is one, and only a tensor's own device gives it an index
@@ -118,6 +122,8 @@ def _reckons_with_more(scope: Scope, device: cst.BaseExpression) -> bool:
             case cst.Attribute(value=asked, attr=cst.Name(value=how)) if how in _ASKS:
                 pass
             case cst.Call(func=cst.Name(value="isinstance"), args=[cst.Arg(value=asked), *_]):
+                pass
+            case cst.Call(func=cst.Name(value="str"), args=[cst.Arg(value=asked)]) if node is not device:
                 pass
             case cst.Call(func=function, args=[_, cst.Arg(value=asked), *_]) if (
                 dotted(function) or ""

@@ -97,7 +97,7 @@ def check_choice(scope: Scope, node: cst.IfExp | cst.If) -> Iterator[DoubtfulDev
             inner = asked.value if isinstance(asked, cst.Attribute) and asked.attr.value == "type" else asked
         case _:
             return
-    if not is_called_device(inner):
+    if not is_called_device(inner) or not isinstance(scope.node, cst.FunctionDef):
         return
     for part in walk(node.body):
         match part:

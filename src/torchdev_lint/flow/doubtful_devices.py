@@ -59,7 +59,7 @@ def _told_of(event: Event) -> cst.CSTNode | None:
     return node if isinstance(node, cst.CSTNode) else None
 
 
-_ONCE = frozenset(("literal", "moved"))
+_ONCE = frozenset(("literal",))
 """What is told once of a device in a function: a program asks for it in turn."""
 
 
@@ -72,7 +72,6 @@ def _doubts(scope: Scope) -> Iterator[DoubtfulDevice]:
                 yield from doubtful_uses.check_call(scope, node)
                 yield from doubtful_cuda.check_call(scope, node)
             case cst.IfExp() | cst.If():
-                yield from doubtful_uses.check_choice(scope, node)
                 yield from doubtful_cuda.check_choice(scope, node)
             case cst.FormattedString() | cst.BinaryOperation():
                 yield from doubtful_cuda.check_text(scope, node)

@@ -78,6 +78,10 @@ def _values(scope: Scope, node: cst.BaseExpression) -> list[cst.BaseExpression]:
 
 def _as_index(scope: Scope, node: cst.BaseExpression) -> Iterator[DoubtfulDevice]:
     """`.to(x.get_device())`: -1 for a tensor on the CPU."""
+    if isinstance(node, cst.Name) and any(
+        isinstance(part, cst.Comparison) and dotted(part.left) == node.value for part in scope.nodes
+    ):
+        return  # asked whether it is one
     for value in _values(scope, node):
         match value:
             case cst.Call(func=cst.Attribute(value=base, attr=cst.Name(value="get_device")), args=[]):
@@ -125,42 +129,6 @@ def _by_name_of_type(scope: Scope, node: cst.Call, given: cst.BaseExpression) ->
                 pass
 
 
-# -- a tensor that is asked for CUDA, a machine
-
-
-def check_choice(scope: Scope, node: cst.IfExp | cst.If) -> Iterator[DoubtfulDevice]:
-    """`"cuda" if x.is_cuda else "cpu"`, `if x.is_cuda: y = y.cuda()`."""
-    match node.test:
-        case cst.Attribute(value=asked, attr=cst.Name(value="is_cuda")):
-            text = scope.analysis.text(asked)
-        case _:
-            return
-    if isinstance(node, cst.IfExp):
-        if names_cuda(node.body):
-            host = isinstance(node.orelse, cst.SimpleString) or makes_device(node.orelse)
-            yield DoubtfulDevice(
-                node,
-                "named",
-                text,
-                replaced=node if host else None,
-                replacement=f"{text}.device" if host else None,
-            )
-            return
-        if _is_legacy(node.body):
-            yield DoubtfulDevice(node, "named", text)
-            return
-    for part in walk(node.body):
-        if isinstance(part, cst.Assign) and (names_cuda(part.value) or _is_legacy(part.value)):
-            yield DoubtfulDevice(part, "named", text)
-        elif _is_move(part):
-            assert isinstance(part, cst.Call)
-            assert isinstance(part.func, cst.Attribute)
-            moved = scope.analysis.text(part.func.value)
-            yield DoubtfulDevice(
-                part, "moved", text, moved, replaced=part, replacement=f"{moved}.to({text}.device)"
-            )
-
-
 def names_cuda(node: cst.BaseExpression) -> bool:
     """Whether it is CUDA's first, or current, device: `"cuda"`, `torch.device("cuda:0")`."""
     match node:
@@ -168,20 +136,6 @@ def names_cuda(node: cst.BaseExpression) -> bool:
             return str(node.evaluated_value) in ("cuda", "cuda:0")
         case cst.Call(args=[cst.Arg(value=inner), *_]):
             return makes_device(node) and names_cuda(inner)
-        case _:
-            return False
-
-
-def _is_legacy(node: cst.BaseExpression) -> bool:
-    """Whether it is a constructor of CUDA's tensors: `torch.cuda.FloatTensor`."""
-    text = dotted(node) or ""
-    return text.startswith("torch.cuda.") and text.endswith("Tensor")
-
-
-def _is_move(node: cst.CSTNode) -> bool:
-    match node:
-        case cst.Call(func=cst.Attribute(value=base, attr=cst.Name(value="cuda")), args=[]):
-            return dotted(base) != "torch"
         case _:
             return False
 
@@ -308,6 +262,8 @@ def _as_it_was_given(scope: Scope) -> Iterator[DoubtfulDevice]:
                 parameter = None if name is None else scope.parameter(name)
                 if parameter is None or name is None or text is None or name in scope.bound:
                     continue
+                if not is_called_device(target):
+                    continue
                 if isinstance(parameter.default, cst.Name) and is_called_device(parameter.name):
                     chosen[name] = text
             case cst.Call(func=function, args=arguments) if chosen:
@@ -378,7 +334,7 @@ def _taken(node: cst.IfExp | cst.If) -> Iterator[cst.CSTNode]:
             yield node
         return
     for part in walk(node.body):
-        if (isinstance(part, cst.Assign) and names_cuda(part.value)) or _is_move(part):
+        if isinstance(part, cst.Assign) and names_cuda(part.value):
             yield part
 
 

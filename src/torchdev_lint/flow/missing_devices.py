@@ -314,6 +314,9 @@ class _Reading:
                     none = isinstance(operator, (cst.Is, cst.Equal)) == truth
                     kept = state[name] & {NONE} if none else state[name] - {NONE}
                     return {**state, name: kept or state[name]}
+                if isinstance(operator, (cst.In, cst.NotIn)) and _lists_none(other):
+                    listed = isinstance(operator, cst.In) == truth
+                    return state if listed else {**state, name: state[name] - {NONE} or state[name]}
                 if isinstance(operator, (cst.Equal, cst.In)) and truth:
                     return {**state, name: state[name] - {NONE} or state[name]}
                 return state
@@ -325,6 +328,10 @@ class _Reading:
                 return {**state, name: state[name] - {NONE} or state[name]}
             case _:
                 return state
+
+
+def _lists_none(node: cst.BaseExpression) -> bool:
+    return any(isinstance(part, cst.Name) and part.value == "None" for part in walk(node))
 
 
 def _met(left: State | None, right: State | None) -> State | None:

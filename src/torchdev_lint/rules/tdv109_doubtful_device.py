@@ -7,8 +7,8 @@ Finds, by what the text of a function shows:
   tensor's device has an index), two devices of which one may lack it where more hangs on it than a copy;
 * devices for something else: `device_type=device` and `torch.autocast(device)`, `x.cuda(device)` and `torch.cuda.synchronize(device)` of
   what may be the CPU, `f"cuda:{device}"` of a device, `device.split(":")[1]`, `device.type` of what may be a string;
-* less than a tensor's device: `.to(x.get_device())`, `y.type(x.type())`, `"cuda" if x.is_cuda else "cpu"`, `if x.is_cuda: y = y.cuda()`,
-  what the machine has (`is_available()`) in a function that is given tensors;
+* less than a tensor's device: `.to(x.get_device())`, `y.type(x.type())`, what the machine has
+  (`is_available()`) in a function that is given tensors;
 * devices that are missing: bound on one way only, None where None raises, a parameter as it was given although a default was chosen for
   it under another name, `self.device` in `to(self, device)` before it is the new one.
 
@@ -38,7 +38,7 @@ must not be negative`, `ValueError: invalid type: 'torch.mps.FloatTensor'`; or P
 Unsafe: a branch is then taken for more devices than before. Offered where it is certain that a device is asked.
 
 ## Known limits
-Nobody knows that it fails: it needs a caller, or a machine, that is not in sight. KNOWN
+Nobody knows that it fails: it needs a caller, or a machine, that is not in sight.
 Silent is what has only names of types (`.type`, choices of an option, constants), what the same function asks in another way, too
 (`startswith`, `isinstance`), or refuses (`raise`), and files of tests.
 """
@@ -91,8 +91,6 @@ _MESSAGES = {
     "type": "{text} is a device, where the type of one is wanted: one with an index, or a torch.device, does not fit",
     "index": "{text} may be on the CPU: then `get_device()` is -1, which is no device",
     "tensor type": "the name of the type of {text} is one that `.type()` does not know on MPS: this raises",
-    "named": "{text} may be on another CUDA device than the current one, or on another accelerator",
-    "moved": "{text} may be on another CUDA device than the current one, or on another accelerator: `.cuda()` leaves {other} elsewhere",
     "part": "{text} may have no index: this raises, or takes its type for one",
     "before": "{text} is the device from before: it becomes {other} further on",
     "kind": "{text} may be {word}, which does not have this",

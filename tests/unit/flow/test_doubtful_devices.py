@@ -84,10 +84,6 @@ WRONG_AND_RIGHT = {
         "def f(x, y):\n    return (x > 0).type(y.type())",
         "def f(x, y):\n    return (x > 0).type(y.dtype)",
     ),
-    "a tensor asked for CUDA": (
-        "def f(x):\n    return 'cuda' if x.is_cuda else 'cpu'",
-        "def f(x):\n    return 'a GPU' if x.is_cuda else 'the CPU'",
-    ),
     "a part of a string": (
         "def f(device):\n    return int(device.split(':')[1])",
         "def f(device):\n    return int(device.split(':')[1]) if ':' in device else 0",
