@@ -54,7 +54,9 @@ def check_call(scope: Scope, node: cst.Call) -> Iterator[DoubtfulDevice]:
         found = kinds(scope, given)
         # one of several processes is given its device by a launcher, as a number or with an index
         of_process = name == "set_device" and not found & {TYPE, PLAIN_OBJECT}
-        if found <= {OTHER, INDEXED} or of_process:
+        # what is written out is known to whoever wrote this
+        in_sight = found <= {OTHER, INDEXED, TYPE, PLAIN_OBJECT} and name != "set_device"
+        if found <= {OTHER, INDEXED} or in_sight or of_process or _is_number(shown(given)):
             continue
         replaced = replacement = None
         if not of_torch:
@@ -63,6 +65,11 @@ def check_call(scope: Scope, node: cst.Call) -> Iterator[DoubtfulDevice]:
         yield DoubtfulDevice(
             node, "cuda only", scope.analysis.text(given), f"{path or name}", replaced, replacement
         )
+
+
+def _is_number(name: str | None) -> bool:
+    """Whether it is called what a GPU's number is: `dev`."""
+    return name is not None and not name.rstrip("']").lower().endswith("device")
 
 
 def _is_deferred(scope: Scope, node: cst.Call) -> bool:

@@ -308,7 +308,8 @@ def _defaulted(value: cst.BaseExpression) -> str | None:
 
 def _guessed(scope: Scope, node: cst.FunctionDef) -> Iterator[DoubtfulDevice]:
     """A device chosen by what the machine has, in a function that is given tensors, wherever those are."""
-    given = {one.name.value: one.name for one in all_parameters(node.params)}
+    declared = all_parameters(node.params)
+    given = {one.name.value: one.name for one in declared if one.name.value not in ("self", "cls")}
     if _CHOOSERS.search(node.name.value) or any(is_called_device(name) for name in given.values()):
         return
     tensors = [
