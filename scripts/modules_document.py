@@ -66,13 +66,13 @@ FLOW: Mapping[str, str] = {
     "A function read alone: what its text shows of its arguments": (
         "evidence evident_parts module_parameters accelerator_needs settled_flags compiled_kernels host_functions preparations "
         "project_calls callers_elsewhere caller_results project_forwards reach private_helpers settings untaken "
-        "written_evidence written_looks written_expressions written_tensors"
+        "written_evidence written_looks written_expressions written_tensors device_spellings"
     ),
     "Finding mistakes that are no conflict of two operands": (
         "literals divided_work device_objects device_indices discarded_transfers lost_copies host_reads unproven_reads "
         "host_arguments lost_index forwarding ambient_devices moved_outputs disagreeing_returns returned_factories unstated_devices "
         "unstated_by_use built_for_arguments brought_back "
-        "brought_beside left_behind odd_one_out"
+        "brought_beside left_behind odd_one_out doubtful_devices doubtful_comparisons doubtful_uses doubtful_cuda missing_devices"
     ),
     "Telling: is it certain, where is it reported, what cures it": "conflicts attribution publication cures repeated",
     "Reading again after an edit, for the language server": (

@@ -148,7 +148,17 @@ def test_rules_that_are_off_by_default_join_flake8_s_default_ignores() -> None:
 
     manager = Manager()
     Plugin.add_options(manager)
-    assert manager.ignored == ["TDV101", "TDV102", "TDV103", "TDV104", "TDV105", "TDV106", "TDV107", "TDV108"]
+    assert manager.ignored == [
+        "TDV101",
+        "TDV102",
+        "TDV103",
+        "TDV104",
+        "TDV105",
+        "TDV106",
+        "TDV107",
+        "TDV108",
+        "TDV109",
+    ]
 
 
 def test_files_without_torch_cost_next_to_nothing(project: Path) -> None:

@@ -10,6 +10,7 @@ from torchdev_lint.flow.placement_events import (
     AmbientDevice,
     CheckpointLoad,
     DeviceNotForwarded,
+    DoubtfulDevice,
     GeneratorMismatch,
     HostArgument,
     StateBeforeMove,
@@ -375,6 +376,7 @@ Event: TypeAlias = (
     | MixedOperation
     | ReturnedFactory
     | UnstatedDevice
+    | DoubtfulDevice
     | HostRead
     | UnregisteredTensor
     | UnregisteredModule

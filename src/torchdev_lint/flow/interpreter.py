@@ -12,6 +12,7 @@ from torchdev_lint.flow import (  # registers the handlers, too
     checkpoints,
     contexts,
     definitions,
+    doubtful_devices,
     expressions,
     forwarding,
     loaded_models,
@@ -149,7 +150,8 @@ def settle(analysis: Analysis, met: list[Function]) -> list[Event]:
         stored_devices.check_class(analysis, model, models)
     events = [*_told(analysis), *settle_literals(analysis), *checkpoints.settle(analysis)]
     told = forwarding.without_consequences([*events, *forwarding.settle(analysis)])
-    return list(unproven_reads.without_known(list(unstated_devices.without_known(told))))
+    known = list(unproven_reads.without_known(list(unstated_devices.without_known(told))))
+    return [*known, *doubtful_devices.settle(analysis, known)]
 
 
 def _told(analysis: Analysis) -> Iterator[Event]:

@@ -53,6 +53,22 @@ class DeviceNotForwarded:
 
 
 @dataclass(frozen=True, slots=True)
+class DoubtfulDevice:
+    """A device (`text`) is used in a way (`form`) that is right for some devices and wrong for others that the code takes.
+
+    `other`: what it is compared with, or should have been; `goes`: where what is missing is used.
+    """
+
+    node: Any
+    form: str
+    text: str
+    other: str = ""
+    replaced: Any = None
+    replacement: str | None = None
+    goes: Any = None
+
+
+@dataclass(frozen=True, slots=True)
 class GeneratorMismatch:
     """A random generator is used where a tensor of another device type is made.
 

@@ -31,6 +31,7 @@ from torchdev_lint.rules.tdv105_mixed_with_argument import MixedWithArgument
 from torchdev_lint.rules.tdv106_unstated_device import UnstatedDeviceRule
 from torchdev_lint.rules.tdv107_unmapped_load import UnmappedLoad
 from torchdev_lint.rules.tdv108_unproven_host_read import UnprovenHostRead
+from torchdev_lint.rules.tdv109_doubtful_device import DoubtfulDeviceRule
 
 
 @cache
@@ -63,6 +64,7 @@ def all_rules() -> tuple[type[Rule], ...]:
         UnstatedDeviceRule,
         UnmappedLoad,
         UnprovenHostRead,
+        DoubtfulDeviceRule,
     ]
     return tuple(sorted(rules, key=lambda rule: rule.code))
 

@@ -1,0 +1,106 @@
+"""TDV109: a device is used in a way that is right for some of the devices that the code takes, and wrong for others.
+
+## What it does
+Finds, by what the text of a function shows:
+
+* comparisons that miss devices: `device == "cuda"` of what may be `"cuda:0"` or a `torch.device`, `x.device == torch.device("cuda")` (a
+  tensor's device has an index), two devices of which one may lack it where more hangs on it than a copy;
+* devices for something else: `device_type=device` and `torch.autocast(device)`, `x.cuda(device)` and `torch.cuda.synchronize(device)` of
+  what may be the CPU, `f"cuda:{device}"` of a device, `device.split(":")[1]`, `device.type` of what may be a string;
+* less than a tensor's device: `.to(x.get_device())`, `y.type(x.type())`, what the machine has
+  (`is_available()`) in a function that is given tensors;
+* devices that are missing: bound on one way only, None where None raises, a parameter as it was given although a default was chosen for
+  it under another name, `self.device` in `to(self, device)` before it is the new one.
+
+Off by default.
+
+## Why it fails
+Nothing happens with the devices that the author had. With others the branch that moves something is not taken, something goes to the
+first GPU or stays on the CPU, and `RuntimeError: Expected all tensors to be on the same device` follows; or PyTorch raises at once:
+`ValueError: Expected a cuda device, but got: cpu`, ``ValueError: Expected `device_type` of type `str` ``, `RuntimeError: Device index
+must not be negative`, `ValueError: invalid type: 'torch.mps.FloatTensor'`; or Python does (`UnboundLocalError`, `AttributeError`).
+
+## Example
+    def encode(model, ids: torch.Tensor, device: str):
+        model.to(device)
+        if device == "cuda":
+            ids = ids.to(device)
+        return model(ids)
+
+## Use instead
+    def encode(model, ids: torch.Tensor, device: str):
+        model.to(device)
+        if torch.device(device).type == "cuda":
+            ids = ids.to(device)
+        return model(ids)
+
+## Fix safety
+Unsafe: a branch is then taken for more devices than before. Offered where it is certain that a device is asked.
+
+## Known limits
+Nobody knows that it fails: it needs a caller, or a machine, that is not in sight. In 74 repositories (1,008,000 lines without tests) it
+told 41 places, 0.4 in 10,000 lines, some of which rules that are on by default tell, too: 21 raise on some machine or would be mended,
+14 can be argued about, 6 were wrong (five of them are silent since). Eighteen of all are `y.type(x.type())`, which fails on MPS only.
+Silent is what has only names of types (`.type`, choices of an option, constants), what the same function asks in another way, too
+(`startswith`, `isinstance`), or refuses (`raise`), and files of tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar
+
+from torchdev_lint.diagnostics import Applicability
+from torchdev_lint.flow.placement_events import DoubtfulDevice
+from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Note, Rule
+from torchdev_lint.rules.wording import quoted
+
+if TYPE_CHECKING:
+    from torchdev_lint.flow.events import Event
+
+
+class DoubtfulDeviceRule(Rule):
+    """See the module's docstring."""
+
+    code = "TDV109"
+    name = "doubtful-device"
+    fix_applicability = Applicability.UNSAFE
+    default = False
+    answers: ClassVar = (DoubtfulDevice,)
+    witness: ClassVar = ("simulated", "cuda")
+
+    def check(self, event: Event) -> Iterator[Finding]:
+        """Every doubtful use is a finding."""
+        assert isinstance(event, DoubtfulDevice)
+        notes = () if event.goes is None else (Note(event.goes, "it is used here"),)
+        fix = None
+        if event.replaced is not None and event.replacement is not None:
+            edit = NodeEdit(event.replaced, "replace", event.replacement)
+            fix = NodeFix(
+                (edit,), Applicability.UNSAFE, f"Write {quoted(event.replacement, 'what is meant')}"
+            )
+        yield Finding(event.node, _message(event), notes, fix)
+
+
+def _message(event: DoubtfulDevice) -> str:
+    text = quoted(event.text, "the device")
+    return _MESSAGES[event.form].format(text=text, other=quoted(event.other, "the other"), word=event.other)
+
+
+_MESSAGES = {
+    "literal": '{text} may have an index or be a torch.device: then it is not equal to "{word}"',
+    "equal": "{text} has an index, which {other} may lack: then they differ although it is the same device",
+    "type": "{text} is a device, where the type of one is wanted: one with an index, or a torch.device, does not fit",
+    "index": "{text} may be on the CPU: then `get_device()` is -1, which is no device",
+    "tensor type": "the name of the type of {text} is one that `.type()` does not know on MPS: this raises",
+    "part": "{text} may have no index: this raises, or takes its type for one",
+    "before": "{text} is the device from before: it becomes {other} further on",
+    "kind": "{text} may be {word}, which does not have this",
+    "given": "{text} may be None: {other} was chosen in its place",
+    "guess": "the device that the machine has, wherever {text} is",
+    "cuda only": "{text} may be the CPU or another accelerator: {other} takes devices of CUDA only",
+    "not the host": "{text} may be another accelerator than CUDA: what is not the CPU is taken for CUDA here",
+    "twice": '{text} may be a device already: "cuda:" before it makes none',
+    "none": "{text} may be None here, which raises",
+    "unbound": "{text} is bound on this way only, and used on others",
+}
