@@ -23,6 +23,7 @@ from torchdev_lint.flow.conditions import Atom, Constant, Formula, atoms, disjun
 from torchdev_lint.flow.events import DeviceLiteral
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import Accelerator, Choice, Symbol
+from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import (
     UNKNOWN,
     DeviceType,
@@ -220,7 +221,7 @@ def see(
         call=call,
         visible=visible_devices(frame) if kind == "cuda" else None,
         chosen=None
-        if guarded or index is not None or frame.analysis.muted
+        if guarded or index is not None or form in ("needs", "numbered") or frame.analysis.muted
         else chosen_elsewhere.choice(frame, node, kind),
     )
     frame.analysis.literals.setdefault(id(node), []).append(literal)
@@ -285,6 +286,40 @@ def _is_first_of_many(frame: Frame) -> bool:
 def _counts_devices(analysis: Analysis, owner: ClassModel) -> bool:
     """Whether a class asks how many accelerators there are: there is a first one, then."""
     return "cuda.device_count()" in analysis.text(owner.node)
+
+
+def see_needed(frame: Frame, node: cst.Call, name: str) -> None:
+    """A function is called that raises where there is no GPU: `torch.cuda.synchronize()`."""
+    function = frame.function
+    body = frame.analysis.module if function is None else function.node.body
+    if frame.analysis.learn(_is_asked_for, frame.analysis, body, node):
+        return
+    see(frame, node, "needs", "cuda", None, name, node)
+
+
+_ASKED_FOR = re.compile(
+    r"(?i)tim(?:e|ing)|profil|bench|warm_?up|debug|nccl|fp16|half|amp\b"
+)
+"""Tests below which somebody has asked for what is done on a GPU."""
+
+
+def _is_asked_for(analysis: Analysis, body: cst.CSTNode, node: cst.CSTNode) -> bool:
+    return any(
+        isinstance(part, (cst.If, cst.IfExp))
+        and _ASKED_FOR.search(analysis.text(part.test)) is not None
+        and any(inner is node for inner in walk(part))
+        for part in walk(body)
+    )
+
+
+def _is_of_many_processes(frame: Frame) -> bool:
+    """Whether the file is part of a program of several processes, each with its GPU: such a program has GPUs."""
+    return frame.analysis.says(_MANY_PROCESSES)
+
+
+_MANY_PROCESSES = re.compile(
+    r"torch\.distributed|DistributedDataParallel|\bnccl\b|LOCAL_RANK|WORLD_SIZE|horovod|megatron|deepspeed|parallel_state|import .*\bdist\b"
+)
 
 
 def guards(path: Sequence[Formula], kind: str, index: int) -> bool:
@@ -365,6 +400,8 @@ def formatted_device(
         if value == Object(lost_index.GLOBAL_RANK):
             lost_index.check_rank(frame, part)
         keys.append(value.key if isinstance(value, Object) else (id(part), frame.uid, frame.salt))
+    if colon and not _is_of_many_processes(frame):
+        see(frame, node, "numbered", kind, None, frame.analysis.text(node))
     return DeviceValue(Symbol(("format", f"{kind}:", *keys), frame.analysis.text(node)), is_object=False)
 
 

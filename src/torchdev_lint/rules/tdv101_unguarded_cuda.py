@@ -55,12 +55,20 @@ class UnguardedCuda(Rule):
         assert isinstance(event, DeviceLiteral)
         if event.guarded or event.index is not None or event.chosen is not None:
             return
-        what = f"`{event.type}`" if event.form == "string" else "`.cuda()`"
+        match event.form:
+            case "string":
+                what = f"`{event.type}`"
+            case "needs" | "numbered":
+                what = f"`{event.text}`"
+            case _:
+                what = "`.cuda()`"
         message = f"{what} without asking whether it is available: fails on a machine that has none"
         yield Finding(event.node, message, fix=_fix(event))
 
 
 def _fix(event: DeviceLiteral) -> NodeFix | None:
+    if event.form == "needs":
+        return None
     if event.scope_device is not None:
         device, message = event.scope_device, f"Use `{event.scope_device}`"
     elif event.torch_name is not None:
