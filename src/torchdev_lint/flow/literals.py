@@ -288,18 +288,16 @@ def _counts_devices(analysis: Analysis, owner: ClassModel) -> bool:
     return "cuda.device_count()" in analysis.text(owner.node)
 
 
-def see_needed(frame: Frame, node: cst.Call, name: str) -> None:
+def see_needed(frame: Frame, node: cst.BaseExpression, name: str) -> None:
     """A function is called that raises where there is no GPU: `torch.cuda.synchronize()`."""
     function = frame.function
     body = frame.analysis.module if function is None else function.node.body
     if frame.analysis.learn(_is_asked_for, frame.analysis, body, node):
         return
-    see(frame, node, "needs", "cuda", None, name, node)
+    see(frame, node, "needs", "cuda", None, name)
 
 
-_ASKED_FOR = re.compile(
-    r"(?i)tim(?:e|ing)|profil|bench|warm_?up|debug|nccl|fp16|half|amp\b"
-)
+_ASKED_FOR = re.compile(r"(?i)tim(?:e|ing)|profil|bench|warm_?up|debug|nccl|fp16|half|amp\b|\bis_cuda\b")
 """Tests below which somebody has asked for what is done on a GPU."""
 
 

@@ -29,7 +29,7 @@ def made_elsewhere(made: Made, target: str) -> NodeFix:
 
 def put_on(event: DeviceLiteral, device: str) -> tuple[NodeEdit, ...]:
     """What is put on a literal accelerator is put on `device`, an expression, instead."""
-    if event.form in ("string", "numbered"):
+    if event.form == "string":
         is_conditional = " if " in device
         return (
             NodeEdit(
