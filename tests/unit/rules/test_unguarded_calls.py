@@ -39,6 +39,20 @@ PROGRAMS = {
         "import torch.distributed as dist\ndef f(x, rank):\n    dist.barrier()\n    return x.to(f'cuda:{rank}')",
         0,
     ),
+    "a number that is tested": (
+        "def f(args):\n    if args.gpu is not None:\n        torch.cuda.set_device(args.gpu)",
+        0,
+    ),
+    "another number that is tested": (
+        "def f(args):\n    if args.n is not None:\n        torch.cuda.set_device(args.gpu)",
+        1,
+    ),
+    "each that there is": (
+        "names = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]",
+        0,
+    ),
+    "each of some": ("names = [torch.cuda.get_device_name(i) for i in (0, 1)]", 1),
+    "a name that is returned": ("def f(index):\n    return f'cuda:{index}'", 0),
     "the type only": ("def f(x, kind, rank):\n    return x.to(f'{kind}:{rank}')", 0),
 }
 
