@@ -23,6 +23,8 @@ from torchdev_lint.flow.conditions import Atom, Constant, Formula, atoms, disjun
 from torchdev_lint.flow.events import DeviceLiteral
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import Accelerator, Choice, Symbol
+from torchdev_lint.flow.operands import dotted
+from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import (
     UNKNOWN,
     DeviceType,
@@ -220,7 +222,7 @@ def see(
         call=call,
         visible=visible_devices(frame) if kind == "cuda" else None,
         chosen=None
-        if guarded or index is not None or frame.analysis.muted
+        if guarded or index is not None or form in ("needs", "numbered") or frame.analysis.muted
         else chosen_elsewhere.choice(frame, node, kind),
     )
     frame.analysis.literals.setdefault(id(node), []).append(literal)
@@ -285,6 +287,67 @@ def _is_first_of_many(frame: Frame) -> bool:
 def _counts_devices(analysis: Analysis, owner: ClassModel) -> bool:
     """Whether a class asks how many accelerators there are: there is a first one, then."""
     return "cuda.device_count()" in analysis.text(owner.node)
+
+
+def see_needed(frame: Frame, node: cst.BaseExpression, name: str) -> None:
+    """A function is called that raises where there is no GPU: `torch.cuda.synchronize()`."""
+    if not frame.analysis.learn(_is_asked_for, frame.analysis, _body(frame), node):
+        see(frame, node, "needs", "cuda", None, name)
+
+
+def _see_numbered(frame: Frame, node: cst.BaseExpression, kind: str) -> None:
+    """A device has a computed index, and something is put there."""
+    analysis, body = frame.analysis, _body(frame)
+    if (
+        not analysis.says(_MANY_PROCESSES)
+        and analysis.learn(_is_handed, body, node)
+        and not analysis.learn(_is_asked_for, analysis, body, node)
+    ):
+        see(frame, node, "numbered", kind, None, analysis.text(node))
+
+
+def _body(frame: Frame) -> cst.CSTNode:
+    return frame.analysis.module if frame.function is None else frame.function.node.body
+
+
+def _is_handed(body: cst.CSTNode, node: cst.CSTNode) -> bool:
+    return any(
+        isinstance(part, cst.Call) and any(argument.value is node for argument in part.args)
+        for part in walk(body)
+    )
+
+
+_ASKED_FOR = re.compile(r"(?i)tim(?:e|ing)|profil|bench|warm_?up|debug|nccl|fp16|half|amp\b|\bis_cuda\b")
+"""Tests below which somebody has asked for what is done on a GPU."""
+
+
+def _is_asked_for(analysis: Analysis, body: cst.CSTNode, node: cst.CSTNode) -> bool:
+    """Whether it is done for each GPU there is, or below a test of such a thing, or of what it is given."""
+    given = _names(node) - {"torch", "cuda", "args", "self"}
+    for part in walk(body):
+        match part:
+            case cst.If(test=asked) | cst.IfExp(test=asked):
+                text = analysis.text(asked)
+                wanted = _ASKED_FOR.search(text) is not None or any(
+                    isinstance(inner, cst.Comparison) and not given.isdisjoint(_names(inner))
+                    for inner in walk(asked)
+                )
+            case cst.For(iter=asked) | cst.ListComp(for_in=asked) | cst.GeneratorExp(for_in=asked):
+                wanted = "device_count" in analysis.text(asked)
+            case _:
+                continue
+        if wanted and any(inner is node for inner in walk(part)):
+            return True
+    return False
+
+
+def _names(node: cst.CSTNode) -> set[str]:
+    return {text for part in walk(node) if (text := dotted(part)) is not None}
+
+
+_MANY_PROCESSES = re.compile(
+    r"torch\.distributed|DistributedDataParallel|\bnccl\b|LOCAL_RANK|WORLD_SIZE|horovod|megatron|deepspeed|parallel_state|import .*\bdist\b"
+)
 
 
 def guards(path: Sequence[Formula], kind: str, index: int) -> bool:
@@ -365,6 +428,8 @@ def formatted_device(
         if value == Object(lost_index.GLOBAL_RANK):
             lost_index.check_rank(frame, part)
         keys.append(value.key if isinstance(value, Object) else (id(part), frame.uid, frame.salt))
+    if colon:
+        _see_numbered(frame, node, kind)
     return DeviceValue(Symbol(("format", f"{kind}:", *keys), frame.analysis.text(node)), is_object=False)
 
 

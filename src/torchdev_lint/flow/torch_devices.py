@@ -36,6 +36,8 @@ from torchdev_lint.torch_api import devices
 
 
 def call(frame: Frame, path: str, site: CallSite) -> Value | None:
+    if path in devices.NEEDS_CUDA:
+        literals.see_needed(frame, site.node, path)
     if path == "torch.device":
         made = _device(frame, site)
         lost_index.check_device_object(frame, site.node, made)

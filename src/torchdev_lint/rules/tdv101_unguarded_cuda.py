@@ -2,7 +2,9 @@
 
 ## What it does
 Finds `.cuda()`, and `"cuda"`, `"mps"`, `"xpu"` (without an index) where something is put on them: `.to("cuda")`, `device="cuda"`, a
-`torch.device("cuda")` or a constant given so, default arguments. Off by default: many programs are for machines with a GPU only.
+`torch.device("cuda")` or a constant given so, default arguments; a device with a computed index (`f"cuda:{rank}"`); and calls that raise
+where there is no GPU, whatever they are given (`torch.cuda.synchronize()`, `current_device`, `set_device`, `get_device_name`). Off by
+default: many programs are for machines with a GPU only.
 
 ## Why it fails
 On a machine without the accelerator the first transfer raises `AssertionError: Torch not compiled with CUDA enabled` or
@@ -18,12 +20,14 @@ On a machine without the accelerator the first transfer raises `AssertionError: 
 
 ## Fix safety
 Unsafe: the program then chooses its device. A device already in scope is used (`device`, `self.device`, `args.device`, ...);
-else the availability idiom, which needs `torch` to be imported.
+else the availability idiom, which needs `torch` to be imported. None is offered for computed indices and for calls.
 
 ## Known limits
 What guards an accelerator is the same as for TDV002 (which reports the ones with an index): a test of availability or of a tensor's
 own device, a flag that asks for it, a handled failure, a decorator that skips. `torch.autocast("cuda")` and other uses of the type's
-name do not fail and are not reported. Where the program chooses its device and this place does not ask, it is TDV018 that speaks.
+name do not fail and are not reported. Nothing is said of a call below a test of something that is done on a GPU only (timing, profiling,
+half precision), nor of a computed index in programs of several processes. Where the program chooses its device and
+this place does not ask, it is TDV018 that speaks.
 """
 
 from __future__ import annotations
@@ -55,12 +59,20 @@ class UnguardedCuda(Rule):
         assert isinstance(event, DeviceLiteral)
         if event.guarded or event.index is not None or event.chosen is not None:
             return
-        what = f"`{event.type}`" if event.form == "string" else "`.cuda()`"
+        match event.form:
+            case "string":
+                what = f"`{event.type}`"
+            case "needs" | "numbered":
+                what = f"`{event.text}`"
+            case _:
+                what = "`.cuda()`"
         message = f"{what} without asking whether it is available: fails on a machine that has none"
         yield Finding(event.node, message, fix=_fix(event))
 
 
 def _fix(event: DeviceLiteral) -> NodeFix | None:
+    if event.form in ("needs", "numbered"):
+        return None
     if event.scope_device is not None:
         device, message = event.scope_device, f"Use `{event.scope_device}`"
     elif event.torch_name is not None:

@@ -62,6 +62,15 @@ DEVICE_COUNTS = {
 CURRENT_ACCELERATOR = frozenset({"torch.accelerator.current_accelerator"})
 """Calls that return the machine's accelerator as a device."""
 
+NEEDS_CUDA = frozenset(
+    f"torch.cuda.{name}"
+    for name in (
+        "current_device get_device_capability get_device_name get_device_properties mem_get_info memory_summary set_device "
+        "synchronize"
+    ).split()
+)
+"""What raises where there is no GPU, whatever it is given (torch/cuda/__init__.py, `_lazy_init`)."""
+
 DEVICE_NAME = re.compile(
     r"(?i)(?:^|_)(?:device|dev|gpu|cuda|rank|devices?|gpu_?id|accelerator|placement)(?:$|_|\d)"
 )
