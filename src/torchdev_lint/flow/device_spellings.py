@@ -335,7 +335,8 @@ def _attribute(scope: Scope, node: cst.Attribute, hops: int) -> Kinds:
         return _of_instance(scope, scope.owner, text, name, hops)
     found = _assigned(scope, text, hops)
     if is_configuration(base):
-        return found | _option(scope, name)
+        option = _option(scope, name)
+        return option if not found else found if option == {ANY} else found | option
     if found:
         return found
     return frozenset({OF_THING if name == "device" else ANY})
