@@ -27,7 +27,8 @@ What guards an accelerator is the same as for TDV002 (which reports the ones wit
 own device, a flag that asks for it, a handled failure, a decorator that skips. `torch.autocast("cuda")` and other uses of the type's
 name do not fail and are not reported. Nothing is said of a call below a test of something that is done on a GPU only (timing, profiling,
 half precision), nor of a computed index in programs of several processes. Where the program chooses its device and
-this place does not ask, it is TDV018 that speaks.
+this place does not ask, it is TDV018 that speaks. Calls and computed indices are many: 103 places in 120 files that were drawn of 450 which
+have such words (of 4.4 million lines), some 60 of them the set-up of programs that train on several GPUs, where it is arguable.
 """
 
 from __future__ import annotations
