@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import libcst as cst
 
@@ -63,16 +64,10 @@ class Scope:
             scope = scope.outer
         return scope
 
-    @property
+    @cached_property
     def assigned(self) -> set[str]:
-        """What is assigned anywhere in the file."""
-        found: set[str] = set()
-        pending = [self.root]
-        while pending:
-            scope = pending.pop()
-            found |= scope.bound.keys()
-            pending += scope.inner
-        return found
+        """What is assigned in the scope and in those within it; of the root, anywhere in the file."""
+        return self.bound.keys() | {name for inner in self.inner for name in inner.assigned}
 
     def parameter(self, name: str) -> cst.Param | None:
         if isinstance(self.node, cst.Module):
@@ -249,7 +244,7 @@ def kinds(scope: Scope, node: cst.BaseExpression | None, hops: int = _HOPS) -> K
 
 def _called(scope: Scope, node: cst.Call, hops: int) -> Kinds:
     path = dotted(node.func)
-    if path in ("torch.device", "th.device") and node.args:
+    if makes_device(node) and node.args:
         given = kinds(scope, node.args[0].value, hops - 1)
         if len(node.args) > 1 or given <= {INDEXED}:
             return frozenset({INDEXED})

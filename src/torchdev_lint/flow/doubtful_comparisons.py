@@ -86,9 +86,8 @@ def _with_name(
         return
     found = kinds(scope, device)
     missed = {OBJECT, PLAIN_OBJECT}
-    if (
-        "self.device" not in scope.assigned
-    ):  # else the thing may be one of the file's own, which keep a string
+    # else the thing may be one of the file's own, which keep a string
+    if "self.device" not in scope.root.assigned:
         missed.add(OF_THING)
     if word not in _WITHOUT_INDEX:
         missed |= {INDEXED, SHOWN}

@@ -23,16 +23,9 @@ from torchdev_lint.flow.device_spellings import (
 from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.placement_events import DoubtfulDevice
 from torchdev_lint.flow.trees import walk
+from torchdev_lint.torch_api import devices as api
 
-_OF_CUDA = frozenset(
-    (
-        "set_device synchronize device stream get_device_properties get_device_name get_device_capability mem_get_info memory_allocated "
-        "max_memory_allocated memory_reserved max_memory_reserved reset_peak_memory_stats memory_summary memory_stats current_stream "
-        "default_stream Stream utilization"
-    ).split()
-)
-"""Functions of torch.cuda that take a device (torch/cuda/_utils.py, `_get_device_index`): they raise for another than CUDA's."""
-_NEEDS_CUDA = _OF_CUDA | {"Event", "current_device"}
+_WITHOUT_DEVICE = frozenset(("torch.cuda.Event", "torch.cuda.current_device"))
 _FLAG = re.compile(r"(?i)cuda|gpu")
 
 
@@ -40,7 +33,7 @@ def check_call(scope: Scope, node: cst.Call) -> Iterator[DoubtfulDevice]:
     """A device that may be the CPU, where no test asks about it."""
     path = dotted(node.func) or ""
     name = node.func.attr.value if isinstance(node.func, cst.Attribute) else ""
-    of_torch = path.startswith("torch.cuda.") and name in _OF_CUDA
+    of_torch = path.startswith("torch.cuda.") and name in api.TAKES_CUDA_DEVICE
     itself = isinstance(scope.node, cst.FunctionDef) and scope.node.name.value == "cuda"
     if not of_torch and (name != "cuda" or path == "torch.cuda" or itself):
         return
@@ -111,7 +104,10 @@ def check_choice(scope: Scope, node: cst.IfExp | cst.If) -> Iterator[DoubtfulDev
             case cst.Call(func=cst.Attribute(attr=cst.Name(value=name)) as function, args=arguments):
                 path = dotted(function) or ""
                 moves = name == "cuda" and path != "torch.cuda" and not arguments
-                if moves or (path.startswith("torch.cuda.") and name in _NEEDS_CUDA):
+                if moves or (
+                    path.startswith("torch.cuda.")
+                    and (name in api.TAKES_CUDA_DEVICE or path in _WITHOUT_DEVICE)
+                ):
                     yield DoubtfulDevice(part, "not the host", scope.analysis.text(inner))
                     return
             case _:

@@ -98,7 +98,7 @@ def _is_imported(scope: Scope, text: str) -> bool:
     return any(
         isinstance(part, cst.Name) and part.value == first
         for node in scope.root.nodes
-        if isinstance(node, (cst.ImportAlias))
+        if isinstance(node, cst.ImportAlias)
         for part in walk(node)
     )
 

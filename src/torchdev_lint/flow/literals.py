@@ -291,7 +291,8 @@ def _counts_devices(analysis: Analysis, owner: ClassModel) -> bool:
 
 def see_needed(frame: Frame, node: cst.BaseExpression, name: str) -> None:
     """A function is called that raises where there is no GPU: `torch.cuda.synchronize()`."""
-    if not frame.analysis.learn(_is_asked_for, frame.analysis, _body(frame), node):
+    analysis = frame.analysis
+    if analysis.options.audits and not analysis.learn(_is_asked_for, analysis, _body(frame), node):
         see(frame, node, "needs", "cuda", None, name)
 
 
@@ -299,7 +300,8 @@ def _see_numbered(frame: Frame, node: cst.BaseExpression, kind: str) -> None:
     """A device has a computed index, and something is put there."""
     analysis, body = frame.analysis, _body(frame)
     if (
-        not analysis.says(_MANY_PROCESSES)
+        analysis.options.audits
+        and not analysis.says(_MANY_PROCESSES)
         and analysis.learn(_is_handed, body, node)
         and not analysis.learn(_is_asked_for, analysis, body, node)
     ):

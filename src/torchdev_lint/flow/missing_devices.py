@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
-from torchdev_lint.flow.device_spellings import Scope, is_called_device
+from torchdev_lint.flow.device_spellings import Scope, is_called_device, makes_device
 from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.trees import all_parameters, walk
 
@@ -258,7 +258,7 @@ class _Reading:
                     self.must_be(asked, root, state)
                 self.use(asked, state)
             case cst.Call(func=function, args=arguments):
-                if dotted(function) in ("torch.device", "th.device") and arguments:
+                if makes_device(root) and arguments:
                     self.must_be(arguments[0].value, root, state)
                 self.use(function, state)
                 for argument in arguments:

@@ -39,12 +39,21 @@ def search_path(path: str, exists: Exists, configured: Sequence[str] = ()) -> tu
     A script's own directory, or the directory that holds a module's outermost package; the directories from there up to the
     project's root (the nearest one with a marker), with their `src`; then what is configured.
     """
-    start = os.path.dirname(path)
-    while exists(os.path.join(start, "__init__.py")) and os.path.dirname(start) != start:
-        start = os.path.dirname(start)
+    packages = _packages_around(path, exists)
+    start = os.path.dirname(packages[-1] if packages else path)
     above = up_to_root(start, exists) or [start]
     found = [directory for one in above for directory in (one, os.path.join(one, "src"))]
     return tuple(dict.fromkeys([*found, *configured]))
+
+
+def _packages_around(path: str, exists: Exists) -> list[str]:
+    """The directories that a file's module belongs to as packages, nearest first."""
+    around = []
+    directory = os.path.dirname(path)
+    while exists(os.path.join(directory, "__init__.py")) and os.path.dirname(directory) != directory:
+        around.append(directory)
+        directory = os.path.dirname(directory)
+    return around
 
 
 def up_to_root(directory: str, exists: Exists) -> list[str] | None:
@@ -93,12 +102,7 @@ def _within_packages(path: str, parts: Sequence[str], exists: Exists) -> tuple[L
 
     One name alone may be a library's, unless it stands in the project's root.
     """
-    around = []
-    directory = os.path.dirname(path)
-    while exists(os.path.join(directory, "__init__.py")) and os.path.dirname(directory) != directory:
-        around.append(directory)
-        directory = os.path.dirname(directory)
-    for package in reversed(around):
+    for package in reversed(_packages_around(path, exists)):
         if len(parts) > 1 or any(exists(os.path.join(package, marker)) for marker in ROOT_MARKERS):
             found = locate(package, parts, exists)
             if found is not None and found.file is not None and found.file != path:

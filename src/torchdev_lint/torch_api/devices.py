@@ -71,6 +71,15 @@ NEEDS_CUDA = frozenset(
 )
 """What raises where there is no GPU, whatever it is given (torch/cuda/__init__.py, `_lazy_init`)."""
 
+TAKES_CUDA_DEVICE = frozenset(
+    (
+        "set_device synchronize device stream get_device_properties get_device_name get_device_capability mem_get_info memory_allocated "
+        "max_memory_allocated memory_reserved max_memory_reserved reset_peak_memory_stats memory_summary memory_stats current_stream "
+        "default_stream Stream utilization"
+    ).split()
+)
+"""Functions of torch.cuda that take a device (torch/cuda/_utils.py, `_get_device_index`): they raise for another than CUDA's."""
+
 DEVICE_NAME = re.compile(
     r"(?i)(?:^|_)(?:device|dev|gpu|cuda|rank|devices?|gpu_?id|accelerator|placement)(?:$|_|\d)"
 )
