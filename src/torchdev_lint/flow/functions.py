@@ -15,7 +15,7 @@ from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import Cpu, Origin, Symbol, leaves
 from torchdev_lint.flow.objects import escape
 from torchdev_lint.flow.overridden_defaults import is_overridden
-from torchdev_lint.flow.trees import all_parameters, walk
+from torchdev_lint.flow.trees import all_parameters, remembered, walk
 from torchdev_lint.flow.values import (
     NONE,
     UNKNOWN,
@@ -425,8 +425,17 @@ def evaluate_defaults(frame: Frame, node: cst.FunctionDef | cst.Lambda) -> tuple
 
 def is_read(node: cst.FunctionDef | cst.Lambda, parameter: cst.Param) -> bool:
     """Whether a function may do anything with an argument: it speaks of it, or of all at once (`locals()`), or is only declared."""
-    names = {part.value for part in walk(node.body) if isinstance(part, cst.Name)}
+    names = _names_within(node) if isinstance(node, cst.FunctionDef) else _names(node.body)
     return not names or not names.isdisjoint((parameter.name.value, "locals", "vars"))
+
+
+@remembered(cst.FunctionDef)
+def _names_within(node: cst.FunctionDef) -> frozenset[str]:
+    return _names(node.body)
+
+
+def _names(body: cst.CSTNode) -> frozenset[str]:
+    return frozenset(part.value for part in walk(body) if type(part) is cst.Name)
 
 
 def _names_device(default: cst.BaseExpression) -> bool:
