@@ -14,6 +14,7 @@ from torchdev_lint.flow import module_containers
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.conditions import Key
 from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import Anywhere, leaves
 from torchdev_lint.flow.values import UNKNOWN, Literal, Object, Tensor, Value
 
@@ -21,6 +22,9 @@ CallValue = Callable[[Frame, Value, CallSite], Value]
 
 REGISTERS = "torch.nn.utils.parametrize.register_parametrization"
 
+REMOVES = "torch.nn.utils.parametrize.remove_parametrizations"
+
+_PREFIX = "parametrizations."
 _REGISTERED = ("parametrizations",)
 
 
@@ -46,8 +50,21 @@ def register(frame: Frame, site: CallSite, call_value: CallValue) -> Value | Non
     known = table.setdefault(layer.value.key, [])
     if part.value not in known:
         known.append(part.value)
-    module_containers.add(frame, layer.value, f"parametrizations.{name.value.value}", part.value, site.node)
+    module_containers.add(frame, layer.value, f"{_PREFIX}{name.value.value}", part.value, site.node)
     _call(frame, layer.value, part.value, site, call_value)
+    return layer.value
+
+
+def remove(frame: Frame, site: CallSite) -> Value:
+    """`remove_parametrizations(module, "weight")`, which gives the module: nothing computes its weight any more."""
+    layer = site.get(0, "module")
+    if layer is None or not isinstance(layer.value, Object):
+        return UNKNOWN
+    table: dict[Key, list[Object]] = frame.analysis.notes.get(_REGISTERED, {})
+    table.pop(layer.value.key, None)
+    state = frame.state(layer.value)
+    kept = {name: held for name, held in state.attributes.items() if not name.startswith(_PREFIX)}
+    frame.set_state(layer.value, replace(state, attributes=kept))
     return layer.value
 
 

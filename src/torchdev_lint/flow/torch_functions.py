@@ -247,6 +247,8 @@ def _torch(frame: Frame, path: str, site: CallSite) -> Value | None:
         from torchdev_lint.flow.calls import call_value
 
         return copies.call_with_parameters(frame, site, call_value)
+    if path == parametrizations.REMOVES:
+        return parametrizations.remove(frame, site)
     if path == parametrizations.REGISTERS:
         from torchdev_lint.flow.calls import call_value
 

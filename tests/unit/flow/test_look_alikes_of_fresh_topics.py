@@ -39,6 +39,20 @@ net(torch.zeros(2, 4, device=device))
 """
 
 
+REMOVED = """
+class Masked(nn.Module):
+    def __init__(self, mask):
+        super().__init__()
+        self.mask = mask
+    def forward(self, weight):
+        return weight * self.mask
+layer = nn.Linear(4, 4)
+parametrize.register_parametrization(layer, "weight", Masked(torch.ones(4, 4)))
+{removed}
+layer.to(device)
+layer(torch.zeros(2, 4, device=device))
+"""
+
 WEIGHTS = """
 def importances(tree, count):
     chances = {chances}
@@ -76,6 +90,10 @@ PAIRS: dict[str, tuple[str, str]] = {
         layer = nn.Linear(4, 4).to(device)
         parametrize.register_parametrization(layer, "weight", Masked(torch.ones(4, 4)))
         """,
+    ),
+    "a parametrization that is removed before the layer is moved": (
+        REMOVED.format(removed='parametrize.remove_parametrizations(layer, "weight")'),
+        REMOVED.format(removed="print(layer.weight)"),
     ),
     "the mean over the first of some dimensions": (
         """
