@@ -47,7 +47,8 @@ FLOW: Mapping[str, str] = {
         "containers identities mixed_lists"
     ),
     "Calls and functions of the program": (
-        "calls callsites functions decorators choices dispatch folds workers exit_stacks builtin_functions library_functions"
+        "calls callsites functions decorators choices dispatch folds workers exit_stacks builtin_functions library_functions "
+        "arrays"
     ),
     "Classes and objects of the program": (
         "classes objects built_within made_by_new computed_attributes dict_classes own_state conventions confinement records "
@@ -58,7 +59,7 @@ FLOW: Mapping[str, str] = {
         "operands indexing function_transforms distributions generators gradients current_device"
     ),
     "Modules, optimizers and data": (
-        "modules module_containers model_calls hooks copies placements registration optimizers loaders checkpoints "
+        "modules module_containers model_calls hooks parametrizations copies placements registration optimizers loaders checkpoints "
         "loading_scopes loading_callers load_helpers savers "
         "saved_files loaded_models"
     ),

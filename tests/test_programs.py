@@ -26,6 +26,7 @@ MISSED: dict[str, str] = {
     "gpu_index_truth_bad": "the truth of a device index (TDV012)",
     "hypernetwork_snapshots_bad": "what one call keeps in a dict under a key, and another call reads in a loop over its items",
     "kalman_observations_bad": "how many dimensions what a loop takes from a tensor has left",
+    "lightgcn_adjacency_unmoved_bad": "reported where the matrix that was not moved becomes an attribute",
     "lora_surgery_bad": "a parameter made beside a layer that a loop over `named_modules` found in a moved model",
     "mixture_confusion_bad": "reported where the tensor is made that stays on the CPU for a reason",
     "moved_in_one_branch_bad": "a module returned from two branches, moved in one",

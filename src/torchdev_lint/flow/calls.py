@@ -31,6 +31,7 @@ from torchdev_lint.flow import (
     moved_outputs,
     operands,
     optimizers,
+    parametrizations,
     records,
     reveals,
     tensors,
@@ -217,6 +218,7 @@ def _call_partial(frame: Frame, partial: Partial, site: CallSite) -> Value:
 def call_object(frame: Frame, thing: Object, site: CallSite) -> Value:
     """The result of calling an object: a module, a callable instance, or something unknown; its hooks are run."""
     site = hooks.inputs(frame, thing, site, call_value)
+    parametrizations.run(frame, thing, site, call_value)
     result = _call_object(frame, thing, site)
     hooks.run(frame, thing, result, site, call_value)
     return result

@@ -82,7 +82,32 @@ def _is_asked(scope: Scope, device: cst.BaseExpression) -> bool:
                     return True
                 if isinstance(part, cst.Name) and part.value != "cuda" and _FLAG.search(part.value):
                     return True
+                if isinstance(part, (cst.Name, cst.Attribute)) and _is_answer(scope, part):
+                    return True
     return False
+
+
+def _is_answer(scope: Scope, node: cst.Name | cst.Attribute) -> bool:
+    """Whether a name, or an attribute of the class, is what a test for CUDA says: `self.stream = Stream() if ... else None`."""
+    text = dotted(node)
+    places = [scope]
+    if text is not None and text.startswith("self."):
+        around = scope.outer
+        places = [] if around is None else [one for one in around.inner if one.owner is scope.owner]
+    bound = [value for place in places for value in place.bound.get(text or "", ())]
+    return bool(bound) and all(value is not None and _asks_for_cuda(value) for value in bound)
+
+
+def _asks_for_cuda(value: cst.BaseExpression) -> bool:
+    """`device.type == "cuda"`, `torch.cuda.is_available()`; of a conditional expression, its test."""
+    test = value.test if isinstance(value, cst.IfExp) else value
+    match test:
+        case cst.Comparison(comparisons=[cst.ComparisonTarget(operator=cst.Equal(), comparator=compared)]):
+            return isinstance(compared, cst.SimpleString) and compared.evaluated_value == "cuda"
+        case cst.Call(func=function):
+            return (dotted(function) or "").endswith("cuda.is_available")
+        case _:
+            return False
 
 
 def check_choice(scope: Scope, node: cst.IfExp | cst.If) -> Iterator[DoubtfulDevice]:

@@ -7,6 +7,7 @@ from contextlib import nullcontext
 import libcst as cst
 
 from torchdev_lint.flow import (
+    arrays,
     attribution,
     choices,
     containers,
@@ -346,7 +347,10 @@ def visit_BinaryOperation(frame: Frame, node: cst.BinaryOperation) -> Value:
     if own is not None:
         return own
     contained = containers.binary_operation(frame, node, left, right)
-    return operations.binary_operation(frame, node, left, right) if contained is None else contained
+    if contained is not None:
+        return contained
+    result = operations.binary_operation(frame, node, left, right)
+    return arrays.operated(frame, node, left, right) if result == UNKNOWN else result
 
 
 @expression(cst.Comparison)

@@ -37,7 +37,12 @@ def summed(frame: Frame, site: CallSite) -> Value:
             if not isinstance(argument.value, Literal):
                 return UNKNOWN
             continue  # a number
-        value = argument.value if result is None else _operate(frame, site, result, argument)
+        value: Value = argument.value
+        if result is not None:
+            value = _operate(frame, site, result, argument)
+            # added item by item: the sum has the dimensions of the one that has most
+            most = max(one.dims if isinstance(one, Tensor) else 0 for one in (result.value, argument.value))
+            value = replace(value, dims=most) if isinstance(value, Tensor) else value
         result = Argument(value, argument.node)
     return UNKNOWN if result is None else result.value
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import libcst as cst
 
@@ -52,6 +53,8 @@ def index(frame: Frame, node: cst.CSTNode, tensor: Tensor, keys: list[Value]) ->
     # a key takes away one dimension, but for masks of several, which leave one, and for tuples
     single = len(keys) > 1 or (isinstance(node, cst.Subscript) and _is_single_key(frame, node.slice[0], keys))
     left = max(0, tensor.dims - len(keys)) if single else 0
+    if isinstance(node, cst.Subscript) and not tensor.guess and not tensor.batch:
+        left = max(left, _dimensions_left(tensor, node.slice))
     scalar = False if keeps or left or any(_keeps_dimensions(key) for key in keys) else None
     return Tensor(
         tensor.device,
@@ -60,6 +63,27 @@ def index(frame: Frame, node: cst.CSTNode, tensor: Tensor, keys: list[Value]) ->
         element=scalar is None and isinstance(node, cst.Subscript) and _is_counted(frame, node),
         dims=0 if any(isinstance(key, Tensor) for key in keys) else left,
     )
+
+
+def _dimensions_left(tensor: Tensor, elements: Sequence[cst.SubscriptElement]) -> int:
+    """How many dimensions `x[a:b, None]` has at least: a slice stands for one that is there, None makes one, a number takes one away.
+
+    0 where a key is something else: it may be anything.
+    """
+    slices = new = numbers = 0
+    for element in elements:
+        match element.slice:
+            case cst.Slice():
+                slices += 1
+            case cst.Index(value=cst.Name(value="None"), star=None):
+                new += 1
+            case cst.Index(value=cst.Integer() | cst.UnaryOperation(expression=cst.Integer()), star=None):
+                numbers += 1
+            case cst.Index(value=cst.Ellipsis(), star=None):
+                pass
+            case _:
+                return 0
+    return max(slices, tensor.dims - numbers) + new
 
 
 def _is_a_bound(frame: Frame, node: cst.BaseExpression) -> bool:

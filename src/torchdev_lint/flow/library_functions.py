@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import libcst as cst
 
-from torchdev_lint.flow import containers, folds, records, truths, workers
+from torchdev_lint.flow import containers, folds, records, workers
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
@@ -19,12 +19,11 @@ from torchdev_lint.flow.values import (
     Items,
     Literal,
     Many,
-    Object,
     Tensor,
     Value,
     join_all,
 )
-from torchdev_lint.torch_api import callables, factories
+from torchdev_lint.torch_api import callables
 
 
 def call(frame: Frame, path: str, site: CallSite, call_value: Callable[..., Value]) -> Value | None:
@@ -93,61 +92,6 @@ def asked(path: str, site: CallSite) -> Value | None:
     given = site.positional()
     is_tensor = len(given) == 1 and isinstance(given[0].value, Tensor)
     return Literal(False) if is_tensor and path == "numpy.isscalar" else None
-
-
-def note_array(frame: Frame, path: str, site: CallSite) -> None:
-    """Remember a call that makes a NumPy array of numbers; with `dtype=object` one holds whatever it is given."""
-    module, _, name = path.rpartition(".")
-    written = _written_dimensions(site) if path in ("numpy.array", "numpy.asarray") else 0
-    if module not in ("numpy", "numpy.random") or (name not in factories.OF_ARRAYS and not written):
-        if module == "numpy" and _is_of_arrays(frame, site):
-            frame.analysis.arrays.add(id(site.node))  # `np.sin(angles)`: an array, or a number
-        return
-    dtype = site.keyword("dtype")
-    if dtype is None or (isinstance(dtype.value, Api) and "object" not in dtype.value.path):
-        frame.analysis.arrays.add(id(site.node))
-        frame.analysis.notes["array dimensions", id(site.node)] = written or _array_dimensions(name, site)
-
-
-def _written_dimensions(site: CallSite) -> int:
-    """How many dimensions an array has that is made of numbers that are written out: `np.array([-1.0, 1.0])`."""
-    given, count = site.get(0, "object"), 0
-    value = None if given is None else given.value
-    while isinstance(value, Items) and value.items:
-        value, count = value.items[0], count + 1
-    is_number = isinstance(value, Literal) and isinstance(value.value, (int, float))
-    return count if is_number else 0
-
-
-def _is_of_arrays(frame: Frame, site: CallSite) -> bool:
-    """Whether a function is given arrays and numbers only."""
-    given = [one.value for one in site.arguments]
-    arrays = [one for one in given if isinstance(one, Object) and truths.is_of_array(frame, one.key)]
-    return bool(arrays) and all(one in arrays or isinstance(one, Literal) for one in given)
-
-
-def _array_dimensions(name: str, site: CallSite) -> int:
-    """How many dimensions a new array has at least, by the sizes that are written out."""
-    given = site.positional()
-    if site.has_star():
-        return 0
-    if name in ("rand", "randn", "eye"):
-        return 2 if name == "eye" else len(given)
-    if name in ("arange", "linspace", "permutation"):
-        return 1
-    if name in ("uniform", "normal", "randint"):
-        told = site.keyword("size") or (given[2] if len(given) > 2 else None)
-    else:
-        told = site.keyword("shape") or (
-            given[0] if name in ("zeros", "ones", "empty", "full") and given else None
-        )
-    match told and told.value:
-        case Items(items=sizes):
-            return len(sizes)
-        case Literal(value=int()):
-            return 1
-        case _:
-            return 0
 
 
 def _collection(frame: Frame, name: str, site: CallSite, given: list[Value]) -> Value | None:

@@ -229,6 +229,9 @@ def _dimensions(operator: Operator, site: CallSite, first: Given | None, *, meth
     if told:
         return told
     before = first.value.dims if first is not None and isinstance(first.value, Tensor) else 0
+    if operator.name == "unsqueeze":
+        known = first is not None and isinstance(first.value, Tensor) and first.value.scalar is False
+        return max(before, int(known)) + 1
     if not before:
         return 0
     if operator.name in KEEPS_DIMENSIONS:
@@ -256,7 +259,8 @@ PAIRS = frozenset(("max", "min", "median", "nanmedian", "mode", "kthvalue"))
 KEEPS_DIMENSIONS = frozenset(
     (
         "abs exp log log1p log2 sqrt rsqrt neg sin cos tanh sigmoid relu clamp clamp_min softmax log_softmax cumsum cumprod round "
-        "floor triu tril float double half long int bool clone detach contiguous nan_to_num pow square"
+        "floor triu tril float double half long int bool clone detach contiguous nan_to_num pow square "
+        "fft ifft rfft irfft fft2 ifft2 rfft2 irfft2 fftshift ifftshift"
     ).split()
 )
 """Operations of one tensor whose result has its sizes."""

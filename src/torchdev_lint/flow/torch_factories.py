@@ -7,6 +7,7 @@ import re
 import libcst as cst
 
 from torchdev_lint.flow import (
+    arrays,
     device_values,
     forwarding,
     generators,
@@ -163,7 +164,7 @@ def _scalar_ness(frame: Frame, path: str, first: Argument | None, site: CallSite
             return None
         if _is_number(first) or _is_of_number_parameter(frame, first.value):
             return True
-        if _of_array(frame, first.value):
+        if arrays.dimensions(frame, first.value):
             return False
         return False if isinstance(first.value, (Items, Many, Entries)) else None
     given = site.positional()
@@ -183,18 +184,11 @@ _SIZE_IS_LAST = frozenset({"torch.randint", "torch.normal"})
 _OF_SIZES = frozenset(("torch.zeros", "torch.ones", "torch.rand", "torch.randn", "torch.empty"))
 
 
-def _of_array(frame: Frame, value: Value) -> int:
-    """How many dimensions a NumPy array has at least that the program has just made."""
-    if isinstance(value, Object) and value.key[0] == "call":
-        return int(frame.analysis.notes.get(("array dimensions", value.key[1]), 0))
-    return 0
-
-
 def dimensions(frame: Frame, path: str, site: CallSite) -> int:
     """How many dimensions a new tensor has at least, by the sizes or the lists that are written out."""
     given = site.positional()
     if path in factories.TAKES_DATA:
-        if given and (held := _of_array(frame, given[0].value)):
+        if given and (held := arrays.dimensions(frame, given[0].value)):
             return held
         data, count = given[0].node.value if given else None, 0
         while isinstance(data, cst.List) and data.elements:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torchdev_lint.flow import (
+    arrays,
     checkpoints,
     copies,
     current_device,
@@ -20,6 +21,7 @@ from torchdev_lint.flow import (
     operations,
     operator_calls,
     optimizers,
+    parametrizations,
     saved_files,
     torch_devices,
     torch_factories,
@@ -102,7 +104,7 @@ def call_api(frame: Frame, path: str, site: CallSite) -> Value:
         found = _torch(frame, path, site)
         if found is not None:
             return found
-    library_functions.note_array(frame, path, site)
+    arrays.note(frame, path, site)
     known = library_functions.asked(path, site) or library_calls.call_imported(frame, path, site)
     if known is not None:
         return known
@@ -245,6 +247,14 @@ def _torch(frame: Frame, path: str, site: CallSite) -> Value | None:
         from torchdev_lint.flow.calls import call_value
 
         return copies.call_with_parameters(frame, site, call_value)
+    if path == parametrizations.REMOVES:
+        return parametrizations.remove(frame, site)
+    if path == parametrizations.REGISTERS:
+        from torchdev_lint.flow.calls import call_value
+
+        registered = parametrizations.register(frame, site, call_value)
+        if registered is not None:
+            return registered
     if path in _CHECKPOINTS and site.positional():
         return _checkpoint(frame, path, site)
     if path == "torch.onnx.export":

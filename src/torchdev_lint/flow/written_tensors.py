@@ -20,7 +20,7 @@ from torchdev_lint.flow.functions import parameter_key
 from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.trees import all_parameters, walk
 from torchdev_lint.flow.values import Function
-from torchdev_lint.flow.written_evidence import keyed, read_on_host, shaped, shown
+from torchdev_lint.flow.written_evidence import MAKES, keyed, path_of, read_on_host, shaped, shown
 from torchdev_lint.flow.written_expressions import Expressions
 from torchdev_lint.flow.written_looks import NOTHING, ON_HOST, OPEN, Factory, Look, merged
 from torchdev_lint.torch_api.devices import DEVICE_NAME
@@ -48,6 +48,7 @@ class Reading(Expressions):
         self.on_host = set(read_on_host(node))
         self.sizes: dict[str, str] = {}
         """The names that hold sizes of a tensor, and its name."""
+        self.tables = _tables(frame, function)
         self.in_module = function.owner is not None and function.owner.is_module
         if self.in_module:
             self.shown |= set(shaped(node))
@@ -226,6 +227,7 @@ class Reading(Expressions):
                 text = dotted(base)
                 # into a tensor, wherever that is
                 copied = (held.there is not None or bool(held.made)) and not held.held
+                copied = copied or text in self.tables
                 if look.made and not copied:
                     if text is not None and text in self.names and not held.made and held.there is None:
                         self.names[text] = self.names[text].joined(look.inside())
@@ -299,3 +301,31 @@ def _is_begun_by(node: cst.CSTNode | None, made: cst.Call) -> bool:
             case _:
                 return False
     return node is made
+
+
+def _tables(frame: Frame, function: Function) -> frozenset[str]:
+    """The attributes of a method's class that are tensors: whatever is assigned to them anywhere in it is made by a factory."""
+    if function.owner is None:
+        return frozenset()
+    found: dict[str, bool] = {}
+    for node in walk(function.owner.node):
+        if not isinstance(node, (cst.Assign, cst.AnnAssign)) or node.value is None:
+            continue
+        for target in [one.target for one in node.targets] if isinstance(node, cst.Assign) else [node.target]:
+            for part in target.elements if isinstance(target, (cst.Tuple, cst.List)) else [target]:
+                text = dotted(part.value if isinstance(part, cst.BaseElement) else part)
+                if text is not None and text.startswith("self."):
+                    made = part is target and _is_made(frame, node.value)
+                    found[text] = found.get(text, True) and made
+    return frozenset(text for text, made in found.items() if made)
+
+
+def _is_made(frame: Frame, value: cst.BaseExpression) -> bool:
+    """`torch.zeros(...)`, `torch.zeros(...).to(device)`."""
+    while (
+        isinstance(value, cst.Call)
+        and isinstance(value.func, cst.Attribute)
+        and value.func.attr.value in ("to", "cuda", "cpu", "pin_memory", "share_memory_")
+    ):
+        value = value.func.value
+    return isinstance(value, cst.Call) and path_of(frame, value.func) in MAKES
