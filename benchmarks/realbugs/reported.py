@@ -2,9 +2,9 @@
 
     python benchmarks/realbugs/reported.py MIRRORS [--select ALL] [--trees DIRECTORY] [--missed]
 
-MIRRORS holds the repositories as `OWNER+NAME/repo`, `OWNER+NAME` or `OWNER/NAME` (bare or not). The command line names the file of the cause
-and the file that fails. An error is found if a finding touches a line of the cause, or the innermost line of the repository that fails, give
-or take one.
+MIRRORS holds the repositories as `OWNER+NAME/repo`, `OWNER+NAME` or `OWNER/NAME` (bare or not). The command line names
+the file of the cause and the file that fails. An error is found if a finding touches a line of the cause, or the innermost
+line of the repository that fails, give or take one.
 `--missed` lists what is not found of the half that may be read; the other half is never listed.
 """
 
