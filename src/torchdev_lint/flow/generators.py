@@ -9,18 +9,20 @@ from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import (
     CPU,
+    Accelerator,
     Conflict,
     Cpu,
     Device,
     Level,
     Origin,
+    Symbol,
     conflict,
     describe,
     with_origin,
 )
 from torchdev_lint.flow.placement_events import GeneratorMismatch
 from torchdev_lint.flow.trees import walk
-from torchdev_lint.flow.values import NONE, UNKNOWN, Generator, Value
+from torchdev_lint.flow.values import NONE, UNKNOWN, Generator, Literal, Value
 
 
 def construct(frame: Frame, site: CallSite) -> Value:
@@ -88,6 +90,79 @@ def check(frame: Frame, site: CallSite, made: Device, *, draws_indices: bool = F
             draws_indices=draws_indices,
         ),
     )
+
+
+def check_unstated(frame: Frame, site: CallSite, path: str) -> None:
+    """What shuffles makes a generator of its own where it is given none: on the CPU, whatever the default device is.
+
+    Source: torch/utils/data/sampler.py (`RandomSampler.__iter__`), torch/utils/data/dataset.py (`random_split`); pytorch#44714.
+    """
+    if site.has_star() or not isinstance(site.node, cst.Call) or not _shuffles(site, path):
+        return
+    made = frame.default_device()
+    splits = path.endswith("random_split")
+    if not splits and made not in frame.analysis.notes.get(_SET_FOR_ALL, ()):
+        return  # within a block: the loader may be iterated outside
+    found = conflict(CPU, made, frame.env.path)
+    if found is None or found.level in (Level.NO, Level.POSSIBLE):
+        return
+    if isinstance(found.right, Symbol) and found.right.assumed:
+        return
+    frame.analysis.publish(
+        ("generator", id(site.node)),
+        GeneratorMismatch(
+            node=site.node,
+            call=site.node,
+            function=site.callee,
+            generator=found.left,
+            made=found.right,
+            generator_device=describe(found.left),
+            made_device=describe(found.right),
+            target=_generator_there(frame, made),
+            draws_indices=True,
+            unstated=True,
+        ),
+    )
+
+
+def note_default(frame: Frame) -> None:
+    """The default device was set by a statement, for all that follows."""
+    known = frame.analysis.notes.get(_SET_FOR_ALL, ())
+    frame.analysis.notes[_SET_FOR_ALL] = (*known, frame.env.default_device)
+
+
+_SET_FOR_ALL = "default device set for all"
+
+
+def _shuffles(site: CallSite, path: str) -> bool:
+    """Whether a call that draws indices makes a generator of its own."""
+
+    def left_out(name: str, position: int | None = None) -> bool:
+        argument = site.keyword(name) if position is None else site.get(position, name)
+        return argument is None or argument.value == NONE
+
+    match path.rpartition(".")[2]:
+        case "DataLoader":
+            shuffle = site.get(2, "shuffle")
+            shuffled = shuffle is not None and shuffle.value == Literal(True)
+            return (
+                shuffled and left_out("sampler", 3) and left_out("batch_sampler", 4) and left_out("generator")
+            )
+        case "RandomSampler":
+            return left_out("generator", 3)
+        case "random_split":
+            return left_out("generator", 2)
+        case _:
+            return False
+
+
+def _generator_there(frame: Frame, made: Device) -> str | None:
+    """An expression that makes a generator on the default device; None where PyTorch has no name here."""
+    torch = device_values.torch_name(frame)
+    if torch is None:
+        return None
+    device = f'"{made.type}"' if isinstance(made, Accelerator) else f"{torch}.get_default_device()"
+    return f"{torch}.Generator(device={device})"
 
 
 def _runs_from_the_module(frame: Frame) -> bool:

@@ -90,6 +90,8 @@ class GeneratorMismatch:
     constructor_function: str = ""
     draws_indices: bool = False
     """The call draws indices, which are on the default device."""
+    unstated: bool = False
+    """The call is given no generator, and makes one on the CPU; `target` is what makes one that would do, then."""
 
 
 @dataclass(frozen=True, slots=True)

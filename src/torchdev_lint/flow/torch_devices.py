@@ -8,6 +8,7 @@ from torchdev_lint.flow import (
     current_device,
     device_objects,
     device_values,
+    generators,
     literals,
     lost_index,
     transfers,
@@ -60,6 +61,7 @@ def call(frame: Frame, path: str, site: CallSite) -> Value | None:
         frame.env.default_device = (
             CPU if none or argument is None else device_values.as_device(argument.value)
         )
+        generators.note_default(frame)
         return UNKNOWN
     if path == "torch.distributed.get_rank" and not site.arguments:
         return Object(lost_index.GLOBAL_RANK, site.callee + "()")
@@ -80,6 +82,7 @@ def _set_default_tensor_type(frame: Frame, site: CallSite) -> Value:
             frame.env.default_device = Accelerator("cuda") if ".cuda." in name else CPU
         case _:
             frame.env.default_device = UNKNOWN_DEVICE
+    generators.note_default(frame)
     return UNKNOWN
 
 

@@ -200,6 +200,7 @@ def _torch(frame: Frame, path: str, site: CallSite) -> Value | None:
         host_arguments.check_call(frame, path, site)
     if path in DRAWS_INDICES:
         generators.check(frame, site, frame.default_device(), draws_indices=True)
+        generators.check_unstated(frame, site, path)
     if path in LOADERS:
         checkpoints.note(frame, path, site)
         return saved_files.load(frame, path, site)
