@@ -572,8 +572,21 @@ def _stays_unmoved(frame: Frame, model: ClassModel, name: str, held: Value) -> b
         and isinstance(state.device, Cpu)
         and state.device.origin is not None
         and state.device.origin.root().what == "made"
-        and learn(confinement.is_confined, model.node, model.frame.source.module, name)
+        and learn(
+            confinement.is_confined,
+            model.node,
+            model.frame.source.module,
+            name,
+            _runs_only(frame, state.model),
+        )
     )
+
+
+def _runs_only(frame: Frame, model: ClassModel | None) -> frozenset[str]:
+    """The methods of a module's class that nothing in it lets move the module."""
+    if model is None or model.has_unseen_base() or model.moves_itself():
+        return frozenset()
+    return frame.analysis.learn(confinement.runs_only, [one.node for one in model.lineage()])
 
 
 def _build_later(

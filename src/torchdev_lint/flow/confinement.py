@@ -19,10 +19,13 @@ _HARMLESS = frozenset(
 _REFLECTIVE = frozenset("getattr setattr vars globals locals eval exec".split())
 
 
-def is_confined(owner: cst.ClassDef, module: cst.Module, name: str) -> bool:
+def is_confined(
+    owner: cst.ClassDef, module: cst.Module, name: str, runs: frozenset[str] = frozenset()
+) -> bool:
     """Whether all that the file does with an attribute of this name is to run it, train it, or ask for its parameters.
 
-    An instance that is handed on as a whole (`prepare(self)`) hands on what it holds, and reflection may reach anything.
+    `runs`: other methods of what is kept there that only run it. An instance that is handed on as a whole (`prepare(self)`) hands on
+    what it holds, and reflection may reach anything.
     """
     harmless: set[int] = set()
     for node in walk(module):
@@ -32,7 +35,7 @@ def is_confined(owner: cst.ClassDef, module: cst.Module, name: str) -> bool:
             case cst.Attribute(
                 value=cst.Attribute(attr=cst.Name(value=attribute)) as inner, attr=cst.Name(value=asked)
             ):
-                if attribute == name and (asked in _HARMLESS or asked in MODEL_METHODS):
+                if attribute == name and (asked in _HARMLESS or asked in MODEL_METHODS or asked in runs):
                     harmless.add(id(inner))
             case cst.Assign(
                 targets=[cst.AssignTarget(target=cst.Attribute() as target)],
@@ -47,7 +50,7 @@ def is_confined(owner: cst.ClassDef, module: cst.Module, name: str) -> bool:
             case cst.For(iter=iterable) | cst.CompFor(iter=iterable):
                 if any(
                     isinstance(part, cst.Attribute) and part.attr.value == name for part in walk(iterable)
-                ):
+                ) and not (isinstance(node, cst.For) and computes(node.body)):
                     return False  # its parameters may be moved one by one
             case cst.Attribute(attr=cst.Name(value=attribute)) if (
                 attribute == name and id(node) not in harmless
@@ -56,6 +59,36 @@ def is_confined(owner: cst.ClassDef, module: cst.Module, name: str) -> bool:
             case _:
                 pass
     return not _hands_itself_on(owner)
+
+
+def runs_only(lineage: Iterable[cst.ClassDef]) -> frozenset[str]:
+    """The methods of a class, with all that it derives from, that neither move the instance or a part of it nor hand it out."""
+    owners = tuple(lineage)
+    if any(_hands_itself_on(owner) or _moves_a_part(owner) for owner in owners):
+        return frozenset()
+    return frozenset(
+        method.name.value
+        for owner in owners
+        for method in owner.body.body
+        if isinstance(method, cst.FunctionDef) and not any(map(_gives_a_part, walk(method.body)))
+    )
+
+
+def _moves_a_part(owner: cst.ClassDef) -> bool:
+    return any(
+        isinstance(part, cst.Call)
+        and isinstance(part.func, cst.Attribute)
+        and part.func.attr.value in IN_PLACE_MOVES
+        and (dotted(part.func.value) or "").partition(".")[0] == "self"
+        for part in walk(owner.body)
+    )
+
+
+def _gives_a_part(node: cst.CSTNode) -> bool:
+    """Whether something is given out of an instance under its name: `return self.backbone`."""
+    given = node.value if isinstance(node, (cst.Return, cst.Yield)) else None
+    parts = [one.value for one in given.elements] if isinstance(given, cst.Tuple) else [given]
+    return any(isinstance(part, cst.Attribute) for part in parts)
 
 
 def moves_what_it_is_given(node: cst.BaseExpression) -> bool:
@@ -110,7 +143,15 @@ def only_computes(function: cst.FunctionDef | cst.Lambda) -> bool:
 
     `lambda step: min(1.0, step / 500)` for a scheduler, `nn.init.normal_(m.weight)` for `Module.apply`.
     """
-    for node in walk(function.body):
+    return computes(function.body)
+
+
+def computes(body: cst.CSTNode) -> bool:
+    """Whether what is written there calls nothing but arithmetic and PyTorch's operations, and gives no parameter other data.
+
+    `target.data.copy_(tau * source.data)` for the parameters of two models, one by one.
+    """
+    for node in walk(body):
         match node:
             case cst.Call(func=cst.Name(value=name)):
                 if name not in _ARITHMETIC and not name.endswith("_"):
@@ -173,6 +214,8 @@ def _hands_itself_on(owner: cst.ClassDef) -> bool:
                 through.add(id(name))
             case cst.Arg(keyword=cst.Name() as keyword):
                 through.add(id(keyword))
+            case cst.Call(func=cst.Name(value="super"), args=[_, cst.Arg(value=cst.Name() as instance)]):
+                through.add(id(instance))  # `super(Worker, self)`
             case cst.Name(value=word) if id(node) not in through and (word == "self" or word in _REFLECTIVE):
                 return True
             case _:

@@ -15,6 +15,7 @@ from torchdev_lint.flow import (
     device_objects,
     dict_classes,
     indexing,
+    library_facts,
     literals,
     lost_index,
     module_containers,
@@ -478,6 +479,8 @@ def subscript(frame: Frame, node: cst.CSTNode, value: Value, keys: list[Value]) 
                 left = subscript(frame, node, then, keys)
             with frame.assuming(negate(guard)):
                 right = subscript(frame, node, otherwise, keys)
+            if isinstance(left, Tensor) and isinstance(right, Tensor) and left.guess != right.guess:
+                return Either(guard, left, right)  # of one it is known that it is a tensor
             return join(guard, left, right)
         case ((Api() as api), _) if api.path.startswith("builtins.") or dict_classes.is_base(api.path):
             return api
@@ -487,11 +490,26 @@ def subscript(frame: Frame, node: cst.CSTNode, value: Value, keys: list[Value]) 
 
 def _some_of(frame: Frame, thing: Object, node: cst.CSTNode) -> Value:
     """A part of an unknown thing, by an index that is not known either: another one at each place in the text."""
-    known = attribution.root_of(thing.key)[:1] == ("parameter",) or truths.is_of_array(frame, thing.key)
+    known = (
+        attribution.root_of(thing.key)[:1] == ("parameter",)
+        or truths.is_of_array(frame, thing.key)
+        or library_facts.is_of_library(frame, thing)
+    )
     if frame.state(thing).kind != "unknown" or not known:
         return UNKNOWN
     text = frame.analysis.text(node) if isinstance(node, cst.Subscript) else ""
     return Object(("item", thing.key, f"at {id(node)}"), text)
+
+
+def _has_several_keys(node: cst.CSTNode) -> bool:
+    """Whether several things stand between the brackets, all of them written out."""
+    if not isinstance(node, cst.Subscript):
+        return False
+    match node.slice:
+        case [cst.SubscriptElement(slice=cst.Index(value=cst.Tuple(elements=elements)))]:
+            return len(elements) > 1
+        case parts:
+            return len(parts) > 1
 
 
 def _item_of_object(frame: Frame, thing: Object, key: Value, node: cst.CSTNode) -> Value:
@@ -513,9 +531,8 @@ def _item_of_object(frame: Frame, thing: Object, key: Value, node: cst.CSTNode) 
     if entries is not None:
         return subscript(frame, node, entries, [key])
     if thing.key[0] == "moved" and state.moved and state.kind == "unknown":
-        return Tensor(
-            state.device, scalar=None, guess=True
-        )  # of a tensor, or of a batch: they move as a whole
+        # of a tensor, or of a batch: they move as a whole, and only tensors have an `x[0, 1]`
+        return Tensor(state.device, scalar=None, guess=not _has_several_keys(node))
     if isinstance(key, Literal) and not (isinstance(key.value, int) and state.element != UNKNOWN):
         text = f"{thing.text}[{key.value!r}]" if thing.text else ""
         return Object(("item", thing.key, repr(key.value)), text)

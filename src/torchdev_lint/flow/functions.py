@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from torchdev_lint.flow import literals, load_helpers, unstated_devices
+from torchdev_lint.flow import literals, load_helpers, placements, unstated_devices
 from torchdev_lint.flow.accelerator_needs import insists
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.conditions import Key
@@ -173,6 +173,8 @@ def call(frame: Frame, function: Function, site: CallSite, sent: Argument | None
     frame.env.default_device = end.default_device
     # what must hold for the call to return holds from here on (`require_gpu()`)
     frame.env.path = end.path
+    if child.source.foreign and not frame.source.foreign and isinstance(site.node, cst.BaseExpression):
+        placements.built_by_call(frame, value, site.node, child.uid)
     if child.receives and sent is None and isinstance(value, Many):
         value = with_cell(frame, site.node, value)
         frame.analysis.notes[_WAITING, value.cell] = (function, site)

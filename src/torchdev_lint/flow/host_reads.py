@@ -21,7 +21,7 @@ from torchdev_lint.flow.attribution import (
 )
 from torchdev_lint.flow.brought_beside import brought_beside, is_chosen
 from torchdev_lint.flow.callsites import CallSite
-from torchdev_lint.flow.conditions import Atom, Formula, Not, Or, atoms
+from torchdev_lint.flow.conditions import Atom, Formula, Not, Or, atoms, negate
 from torchdev_lint.flow.events import HostRead, Place
 from torchdev_lint.flow.evidence import receiver_name
 from torchdev_lint.flow.frame import Frame
@@ -97,13 +97,14 @@ def check_arguments(frame: Frame, site: CallSite, *, in_lists_only: bool = False
         for value, node in _given(argument.value, argument.node):
             if isinstance(value, (Unknown, Object, Tensor)) and not in_lists_only:
                 _note_unproven(frame, site, _reader(site), node, value)
+            value, path = _less_a_guess(value, frame.env.path)
             if _is_guess(value) or not _is_tensor(frame, value):
                 continue
             alone = isinstance(value, (Tensor, Either, Object)) and node is argument.node
             if in_lists_only and alone and not argument.star:
                 continue
             device = tensor_device(frame, value)
-            found = None if device is None else conflict(Cpu(), device, frame.env.path)
+            found = None if device is None else conflict(Cpu(), device, path)
             if device is None or found is None or found.level == Level.NO:
                 continue
             report = report_at(frame, Operand(value, device, node), found)
@@ -228,6 +229,17 @@ def _is_guess(value: Value) -> bool:
             return _is_guess(element)
         case _:
             return False
+
+
+def _less_a_guess(value: Value, path: tuple[Formula, ...]) -> tuple[Value, tuple[Formula, ...]]:
+    """Of two things that may be read, one of which may be no tensor at all: the other one, and what holds where that is read."""
+    match value:
+        case Either(guard, then, otherwise) if _is_guess(then) and not _is_guess(otherwise):
+            return _less_a_guess(otherwise, (*path, negate(guard)))
+        case Either(guard, then, otherwise) if _is_guess(otherwise) and not _is_guess(then):
+            return _less_a_guess(then, (*path, guard))
+        case _:
+            return value, path
 
 
 def _publish(frame: Frame, node: cst.BaseExpression, reader: str, report: Report, found: Conflict) -> None:

@@ -45,6 +45,12 @@ def made_by_library(frame: Frame, thing: Object) -> str:
     return frame.analysis.options.shelf.known_as(frame.analysis.imported, name) if name else ""
 
 
+def is_of_library(frame: Frame, thing: Object) -> bool:
+    """Whether it is an object of a class that stub files speak of, or something taken from one: one of several `Axes`."""
+    made_by = made_by_library(frame, thing)
+    return bool(made_by) and bool(frame.analysis.options.shelf.classes(made_by))
+
+
 def device_of_library_object(frame: Frame, thing: Object, text: str) -> Symbol | None:
     """`accelerator.device`: a device that the program asked for by making the object."""
     fact = class_of(frame, thing)

@@ -217,6 +217,11 @@ def _read_as_numbers(frame: Frame, dataset: Object, element: Value, number: Tens
             case _:
                 return value
 
+    if len(returned) > 1 and isinstance(element, Items):
+        # `if self.train: return image, density, mask`, and in the end `return image, count`: the one that gives as many
+        returned = [
+            one for one in returned if isinstance(one, cst.Tuple) and len(one.elements) == len(element.items)
+        ]
     return read(element, "", returned[0] if len(returned) == 1 else None)
 
 

@@ -16,7 +16,7 @@ from torchdev_lint.flow.conditions import Key
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import Accelerator, Cpu, Device, Leaf, Origin, Symbol, device_atoms, leaves
-from torchdev_lint.flow.values import DeviceValue, Object, Value
+from torchdev_lint.flow.values import DeviceValue, Either, Entries, Items, Object, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +69,32 @@ def built_with(
         held = state.attributes.get(name)
         if isinstance(held, Object) and held not in done and _just_built(frame.state(held).device):
             built_with(frame, held, node, done)
+
+
+def built_by_call(frame: Frame, value: Value, node: cst.BaseExpression, first: int) -> None:
+    """A function of another file returned what it built in an activation since the `first`: in the file that is checked its call did.
+
+    That file has no other place where the module could be moved, and what is told of the other file is told where that is checked.
+    """
+    match value:
+        case Object():
+            state = frame.state(value)
+            origin = state.device.origin if isinstance(state.device, Cpu) else None
+            made_there = origin is not None and origin.what == "made" and origin.frame >= first
+            if state.kind == "module" and not state.moved and made_there:
+                note_built(frame, node)
+                built_with(frame, value, node)
+        case Items(items):
+            for item in items:
+                built_by_call(frame, item, node, first)
+        case Entries():
+            for entry in value.values():
+                built_by_call(frame, entry, node, first)
+        case Either(_, then, otherwise):
+            built_by_call(frame, then, node, first)
+            built_by_call(frame, otherwise, node, first)
+        case _:
+            pass
 
 
 def has_moved_part(frame: Frame, whole: Object) -> bool:

@@ -113,7 +113,8 @@ def _message(event: ModelCall) -> str:
         return f"{what} is on {event.given_device}, but `{event.callee}` gets another input on {event.model_device}"
     if isinstance(event.model, Cpu):
         never = "is never moved: it " if event.built is not None else ""
-        return f"the {kind} `{event.model_name}` {never}is on the CPU, but its input {what} is on {event.given_device}"
+        given = "its input" if what == "the input" else f"its input {what}"
+        return f"the {kind} `{event.model_name}` {never}is on the CPU, but {given} is on {event.given_device}"
     where = f"the {kind} `{event.model_name}` is on {event.model_device}"
     if event.through not in ("", "forward", "__call__") and event.transfer is None:
         return f"{what} is on {event.given_device}, but {where}: `{event.through}` needs them on one device"
