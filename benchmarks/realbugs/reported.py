@@ -48,7 +48,7 @@ def lay_out(mirrors: Path, row: Mapping[str, Any], trees: Path) -> Path:
     listed = subprocess.run(
         [*git, "ls-tree", "-r", "-z", "--name-only", row["commit"]], capture_output=True, check=True
     )
-    root.mkdir(parents=True)
+    (root / ".git").mkdir(parents=True)  # as in a checkout: imports are looked for up to here
     for name in listed.stdout.decode().split("\0"):
         if name.endswith(KEPT):
             content = subprocess.run(
