@@ -50,7 +50,7 @@ FLOW: Mapping[str, str] = {
         "calls callsites functions decorators choices dispatch folds workers exit_stacks builtin_functions library_functions"
     ),
     "Classes and objects of the program": (
-        "classes objects built_within made_by_new computed_attributes dict_classes own_state conventions confinement records "
+        "classes objects built_within made_by_new computed_attributes dict_classes own_state held_helpers conventions confinement records "
         "special_methods torch_bases stored_devices"
     ),
     "What PyTorch's functions and methods do": (
