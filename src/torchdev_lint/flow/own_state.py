@@ -2,7 +2,8 @@
 
 What other methods set or move is not known as a rule: nobody says when they run. Three idioms are understood. `__init__` may leave it to
 a setter (`self.reset()`), which makes the same whenever it runs. And a recurrent module carries its state on from call to call
-(`self.mem = self.mem * beta + x`): its first call meets what `__init__` made. Both are believed of tensors that were made on the CPU
+(`self.mem = self.mem * beta + x`): its first call meets what `__init__` made. So does that of the one method by which an agent does
+(`action, self.mem = self.model(seen, self.mem)`). Both are believed of tensors that were made on the CPU
 without a word about a device, as nothing else would show where they are. And what methods only write into stays where it is.
 """
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import textwrap
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from torchdev_lint.config import Config
 from torchdev_lint.engine.findings import findings
+from torchdev_lint.engine.sources import DiskSources
 
 HEAD = """\
 import torch
@@ -296,3 +299,40 @@ def test_right(right: str, _wrong: str) -> None:
 @pytest.mark.parametrize(("_right", "wrong"), PAIRS.values(), ids=PAIRS)
 def test_wrong(_right: str, wrong: str) -> None:
     assert _codes(wrong) != []
+
+
+HELPER = """
+import torch
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+def one_hot(labels, count=10):
+    table = torch.eye(count)
+    return table[labels]
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "given", "found"),
+    [
+        ("labels = labels.to(device)", "labels", ["TDV005"]),
+        ("labels = labels.to(device)", "labels.cpu()", []),
+        ("labels = labels.to(device).tolist()", "labels", []),
+        ("labels = labels.long()", "labels", []),
+    ],
+)
+def test_a_table_is_indexed_by_what_the_callers_have_moved(
+    tmp_path: Path, before: str, given: str, found: list[str]
+) -> None:
+    """Of labels alone it is not known that they are a tensor; what was moved just before the call is one."""
+    training = f"""
+        from helpers import device, one_hot
+        def train(loader, model):
+            for inputs, labels in loader:
+                {before}
+                wanted = one_hot({given}).to(device)
+        """
+    (tmp_path / ".git").mkdir()
+    for name, text in {"helpers.py": HELPER, "train.py": textwrap.dedent(training)}.items():
+        (tmp_path / name).write_text(text)
+    config = replace(OFF_BY_DEFAULT, root=str(tmp_path))
+    told = findings(HELPER, str(tmp_path / "helpers.py"), config, sources=DiskSources())
+    assert [one.code for one in told] == found
