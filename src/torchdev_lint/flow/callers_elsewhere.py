@@ -183,10 +183,9 @@ def is_moved_by_callers(frame: Frame, key: Key) -> bool:
     moved = False
     for call, caller, on_host in made_calls(frame, function.name, owner):
         argument = argument_at(call, position, parameter)
+        given = None if argument is None else dotted(argument)
         before = _assigned_in_program(frame, call) if caller is None else _assigned(caller, call)
-        made = next(
-            (value for name, value in reversed(before) if dotted(argument or node.name) == name), None
-        )
+        made = next((value for name, value in reversed(before) if name == given), None)
         match made:
             case cst.Call(
                 func=cst.Attribute(attr=cst.Name(value="to" | "cuda" as method)), args=arguments
