@@ -142,7 +142,9 @@ def held_at_first(
     found: dict[str, dict[str, Value]] = {}
     for name, methods in _writers(model, initializer).items():
         value = held.get(name)
-        if value is None or not _is_made_on_host(value) or _is_set_from_outside(model, name):
+        if value is None or _is_set_from_outside(model, name):
+            continue
+        if not (made_on_host(value) if model.is_module else _is_made_on_host(value)):
             continue
         first = [
             method
@@ -151,7 +153,7 @@ def held_at_first(
         ]
         if not model.is_module:
             first = [method for method in first if not _keeps_place(method, name)]
-            if len(first) != 1 or model.has_unseen_base() or first[0].decorators:
+            if len(first) != 1 or model.has_unseen_base() or first[0].decorators or _moves_it(first[0], name):
                 continue
         if all(
             id(method) in setters
@@ -165,6 +167,19 @@ def held_at_first(
             for called in RUNS_FIRST if model.is_module else [first[0].name.value]:
                 found.setdefault(called, {})[name] = value
     return found
+
+
+def _moves_it(method: cst.FunctionDef, name: str) -> bool:
+    """Whether a method brings the attribute somewhere, where it finds that it is not there (`if self.mem.type() != x.type():`)."""
+    return any(
+        isinstance(part, cst.Attribute) and part.attr.value in _PLACES
+        for _, value in _values_set(method, name)
+        if value is not None
+        for part in walk(value)
+    )
+
+
+_PLACES = frozenset({"to", "type", "type_as"}) | IN_PLACE_MOVES
 
 
 def _is_made_on_host(value: Value) -> bool:

@@ -214,6 +214,39 @@ PAIRS: dict[str, tuple[str, str]] = {
                 self.memory = self.model(torch.tensor(seen, device=self.device), self.memory)
         """,
     ),
+    "what a class carries on may be brought along where it was found to be elsewhere": (
+        """
+        class Focal(nn.Module):
+            def __init__(self, alpha=None):
+                super().__init__()
+                self.alpha = alpha
+                if isinstance(alpha, list):
+                    self.alpha = torch.Tensor(alpha)
+            def forward(self, x, target):
+                if self.alpha.type() != x.data.type():
+                    self.alpha = self.alpha.type_as(x.data)
+                return x * self.alpha.gather(0, target.view(-1))
+        class Mean:
+            def __init__(self, device):
+                self.model = nn.GRUCell(8, 8)
+                self.model.to(device)
+                self.memory = torch.zeros(1, 8)
+            def act(self, x: torch.Tensor):
+                if self.memory.type() != x.type():
+                    self.memory = self.memory.type_as(x)
+                return self.model(x, self.memory)
+        """,
+        """
+        class Mean:
+            def __init__(self, device):
+                self.model = nn.GRUCell(8, 8)
+                self.model.to(device)
+                self.memory = torch.zeros(1, 8)
+            def act(self, x: torch.Tensor):
+                self.memory = self.model(x, self.memory)
+                return self.memory
+        """,
+    ),
     "a text encoder of which a configuration tells the class brings no ids to its device": (
         """
         from accelerate import Accelerator
