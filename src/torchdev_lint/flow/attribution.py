@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from torchdev_lint.flow import private_helpers, reach
+from torchdev_lint.flow import device_values, private_helpers, reach
 from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.caller_results import is_moved_then
 from torchdev_lint.flow.callers_elsewhere import given_from_host
@@ -321,11 +321,11 @@ def _is_brought(operand: Operand, root: Origin | None) -> bool:
             return False
 
 
-def _is_moved_then(frame: Frame, operand: Operand) -> bool:
+def _is_moved_then(frame: Frame, operand: Operand, other: Leaf) -> bool:
     """Whether the function moves what comes of the operation: `ids = torch.cartesian_prod(rows, columns)`, then `ids.to(x.device)`.
 
     So it is on the CPU until then, and its operands are. At once (`torch.cat([x, torch.zeros(4)]).to(device)`) that says nothing where it
-    is taken to an operand's own device.
+    is taken to an operand's own device; nor does it later, `noise.to(x.device)`, where the other operand was computed from `x`.
     """
     if frame.function is None:
         return False
@@ -353,10 +353,31 @@ def _is_moved_then(frame: Frame, operand: Operand) -> bool:
                 and not isinstance(given, cst.SimpleString)
                 and DEVICE_NAME.search((dotted(given) or "").rpartition(".")[2])
             ):
-                return True
+                return not (
+                    isinstance(given, cst.Attribute)
+                    and not _is_set_after(frame.function.node, operand.node, given)
+                    and _is_place_of(frame, given, other)
+                )
             case _:
                 pass
     return False
+
+
+def _is_set_after(function: cst.CSTNode, node: cst.CSTNode, given: cst.Attribute) -> bool:
+    """Whether the function gives the thing whose device this is another value behind a node."""
+    behind = False
+    for part in walk(function):
+        behind = behind or part is node
+        if behind and isinstance(part, cst.AssignTarget) and dotted(part.target) == dotted(given.value):
+            return True
+    return False
+
+
+def _is_place_of(frame: Frame, given: cst.BaseExpression, other: Leaf) -> bool:
+    """Whether a device is the one that another thing certainly is on, by where that came from."""
+    with frame.quietly():
+        device = device_values.as_device(frame.evaluate(given))
+    return isinstance(device, Symbol) and isinstance(other, Symbol) and device.key == other.key
 
 
 def _is_moved_at_once(function: cst.CSTNode, operand: Operand) -> bool:
@@ -412,7 +433,9 @@ def report_at(frame: Frame, operand: Operand, found: Conflict) -> Report | None:
     if root is not None and ("model-call", id(root.node)) in frame.analysis.events:
         return None  # computed by a module that was never moved, which is told already
     if found.level != Level.CERTAIN and (
-        not worth_telling(frame, found) or _is_brought(operand, root) or _is_moved_then(frame, operand)
+        not worth_telling(frame, found)
+        or _is_brought(operand, root)
+        or _is_moved_then(frame, operand, found.left)
     ):
         return None
     if frame.source.foreign and _hangs_on_switch(frame):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import libcst as cst
 
-from torchdev_lint.flow import containers, folds, made_by_new, truths
+from torchdev_lint.flow import containers, folds, made_by_new, torch_factories, truths
 from torchdev_lint.flow.callsites import Argument, CallSite, implied_items, name_given
 from torchdev_lint.flow.conditions import FALSE, TRUE
 from torchdev_lint.flow.frame import Frame
@@ -69,6 +69,12 @@ def call_builtin(frame: Frame, name: str, site: CallSite, call_value: Callable[.
             return _has_attribute(frame, site, values)
         case "getattr" if len(values) > 2 and if_not_none(first) is not first:
             return UNKNOWN  # of None, the default
+        case "getattr" if (
+            len(values) == 2
+            and first == Api("torch")
+            and (path := torch_factories.named(frame, site)) is not None
+        ):
+            return Api(path)
         case "getattr" if len(values) >= 2 and name_given(site, 1) is not None:
             return get_attribute(frame, first, name_given(site, 1) or "", site.node)
         case "getattr" if len(values) == 2 and first == Api("torch.nn"):

@@ -167,6 +167,35 @@ def _given(frame: Frame, node: cst.FunctionDef, parameter: str, owner: str, dept
     return _of(places)
 
 
+def is_moved_by_callers(frame: Frame, key: Key) -> bool:
+    """Whether a caller hands over for the parameter with this key what it has just brought to an accelerator: a tensor, then.
+
+    `labels = labels.to(device)` has to be the last that is done with the name before the call; and no caller may be one of the host.
+    """
+    function = owner_of(frame, key)
+    if function is None or function.name.startswith("__"):
+        return False
+    node, parameter = function.node, str(key[2])
+    position = position_of(node, parameter) if isinstance(node, cst.FunctionDef) else None
+    if position is None or not isinstance(node, cst.FunctionDef):
+        return False
+    owner = "" if function.owner is None else function.owner.name
+    moved = False
+    for call, caller, on_host in made_calls(frame, function.name, owner):
+        argument = argument_at(call, position, parameter)
+        given = None if argument is None else dotted(argument)
+        before = _assigned_in_program(frame, call) if caller is None else _assigned(caller, call)
+        made = next((value for name, value in reversed(before) if name == given), None)
+        match made:
+            case cst.Call(
+                func=cst.Attribute(attr=cst.Name(value="to" | "cuda" as method)), args=arguments
+            ) if not on_host and caller is not node and moved_by(method, arguments) == "elsewhere":
+                moved = True
+            case _:
+                return False
+    return moved
+
+
 def _held_for(call: cst.Call, parameter: str, before: _Assigned) -> cst.BaseExpression | None:
     """What a dict holds for a parameter that a call is given with `**`: `options = {"table": table}`, and then `f(**options)`."""
     given = [one.value for one in call.args if one.star == "**"]

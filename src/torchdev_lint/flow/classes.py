@@ -552,9 +552,9 @@ def symbolic_self(model: ClassModel) -> tuple[Object, Environment]:
     return known
 
 
-def held_at_first(model: ClassModel) -> Mapping[str, Value]:
-    """Attributes of `symbolic_self` when `forward` runs for the first time."""
-    held: Mapping[str, Value] = model.frame.analysis.notes.get((_AT_FIRST, model), {})
+def held_at_first(model: ClassModel) -> Mapping[str, Mapping[str, Value]]:
+    """By method: attributes of `symbolic_self` when that runs for the first time."""
+    held: Mapping[str, Mapping[str, Value]] = model.frame.analysis.notes.get((_AT_FIRST, model), {})
     return held
 
 

@@ -11,6 +11,7 @@ from torchdev_lint.flow import (
     conflicts,
     returned_factories,
 )
+from torchdev_lint.flow.callers_elsewhere import is_moved_by_callers
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Accelerator, Cpu, Symbol
 from torchdev_lint.flow.operands import Operand, dotted
@@ -37,6 +38,10 @@ def index(frame: Frame, node: cst.CSTNode, tensor: Tensor, keys: list[Value]) ->
             # what was moved explicitly is no number
             moved = isinstance(given, Object) and frame_moved(frame, given)
             key = Tensor(frame.state(given).device) if isinstance(given, Object) and moved else given
+            if isinstance(given, Object) and not moved and _is_moved_by_callers(frame, tensor, given):
+                key = Tensor(
+                    Symbol(("device", given.key), f"{given.text}.device", assumed=True), scalar=False
+                )
             if (
                 isinstance(key, Tensor)
                 and isinstance(element.slice, cst.Index)
@@ -84,6 +89,21 @@ def _dimensions_left(tensor: Tensor, elements: Sequence[cst.SubscriptElement]) -
             case _:
                 return 0
     return max(slices, tensor.dims - numbers) + new
+
+
+def _is_moved_by_callers(frame: Frame, table: Tensor, given: Object) -> bool:
+    """Whether a table that is made here is indexed by a parameter of which nothing is known but that its callers bring it elsewhere:
+    the labels of many, by its name."""
+    origin = table.device.origin if isinstance(table.device, Cpu) else None
+    return (
+        given.key[:1] == ("parameter",)
+        and len(given.key) == 3
+        and origin is not None
+        and origin.what == "factory"
+        and origin.frame == frame.uid
+        and _OF_MANY.search(str(given.key[2])) is not None
+        and frame.analysis.learn(is_moved_by_callers, frame, given.key)
+    )
 
 
 def _is_a_bound(frame: Frame, node: cst.BaseExpression) -> bool:

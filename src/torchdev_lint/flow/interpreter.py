@@ -19,7 +19,6 @@ from torchdev_lint.flow import (  # registers the handlers, too
     loops,
     module_parameters,
     odd_one_out,
-    own_state,
     returned_factories,
     statements,
     stored_devices,
@@ -187,7 +186,7 @@ def read_alone(analysis: Analysis, function: Function) -> None:
             return  # was run for `self`
         env = env_of_self.copy()
         env.names = {}
-        at_first = held_at_first(function.owner) if function.name in own_state.RUNS_FIRST else None
+        at_first = held_at_first(function.owner).get(function.name)
         if at_first:
             state = env.state(receiver)
             held = {**state.attributes, **at_first}

@@ -2,7 +2,8 @@
 
 What other methods set or move is not known as a rule: nobody says when they run. Three idioms are understood. `__init__` may leave it to
 a setter (`self.reset()`), which makes the same whenever it runs. And a recurrent module carries its state on from call to call
-(`self.mem = self.mem * beta + x`): its first call meets what `__init__` made. Both are believed of tensors that were made on the CPU
+(`self.mem = self.mem * beta + x`): its first call meets what `__init__` made. So does that of the one method by which an agent does
+(`action, self.mem = self.model(seen, self.mem)`). Both are believed of tensors that were made on the CPU
 without a word about a device, as nothing else would show where they are. And what methods only write into stays where it is.
 """
 
@@ -16,7 +17,7 @@ import libcst as cst
 from torchdev_lint.flow.lattice import Cpu
 from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.trees import remembered, walk
-from torchdev_lint.flow.values import Tensor, Value
+from torchdev_lint.flow.values import Either, Tensor, Value
 from torchdev_lint.torch_api.callables import CONTAINER_CHANGES
 from torchdev_lint.torch_api.modules import IN_PLACE_MOVES
 
@@ -34,7 +35,7 @@ def unstable(model: ClassModel, initializer: cst.FunctionDef | None, held: Mappi
     return _set_by_any_name(model, initializer, held) | {
         name
         for name, methods in writers.items()
-        if not (_made_on_host(held.get(name)) and all(id(method) in setters for method in methods))
+        if not (made_on_host(held.get(name)) and all(id(method) in setters for method in methods))
         and not _stays_parameter(held.get(name), name, methods)
         and not (isinstance(held.get(name), Tensor) and all(_changes_in_place(one, name) for one in methods))
     }
@@ -129,23 +130,69 @@ def sets_device(model: ClassModel) -> bool:
 
 def held_at_first(
     model: ClassModel, initializer: cst.FunctionDef | None, held: Mapping[str, Value]
-) -> dict[str, Value]:
-    """The attributes among `held` that the first call of `forward` finds as `__init__` left them, although `forward` sets them."""
-    if initializer is None or not model.is_module or model.moves_itself():
+) -> dict[str, dict[str, Value]]:
+    """By method: the attributes among `held` that its first call finds as `__init__` left them, although the method sets them.
+
+    Of a module these are the methods that its first call runs. Of any other class it is the one method that carries the attribute on:
+    nothing else sets it.
+    """
+    if initializer is None or model.moves_itself():
         return {}
     setters = _setters(model, initializer)
-    found = {}
+    found: dict[str, dict[str, Value]] = {}
     for name, methods in _writers(model, initializer).items():
         value = held.get(name)
-        if value is None or not _made_on_host(value) or _is_set_from_outside(model, name):
+        if value is None or _is_set_from_outside(model, name):
             continue
+        if not (made_on_host(value) if model.is_module else _is_made_on_host(value)):
+            continue
+        first = [
+            method
+            for method in methods
+            if id(method) not in setters and (method.name.value in RUNS_FIRST or not model.is_module)
+        ]
+        if not model.is_module:
+            first = [method for method in first if not _keeps_place(method, name)]
+            if len(first) != 1 or model.has_unseen_base() or first[0].decorators or _moves_it(first[0], name):
+                continue
         if all(
             id(method) in setters
-            or (_carries_on(method, name) if method.name.value in RUNS_FIRST else _keeps_place(method, name))
+            or (
+                _carries_on(method, name)
+                if any(method is one for one in first)
+                else _keeps_place(method, name)
+            )
             for method in methods
         ):
-            found[name] = value
+            for called in RUNS_FIRST if model.is_module else [first[0].name.value]:
+                found.setdefault(called, {})[name] = value
     return found
+
+
+def _moves_it(method: cst.FunctionDef, name: str) -> bool:
+    """Whether a method brings the attribute somewhere, where it finds that it is not there (`if self.mem.type() != x.type():`)."""
+    return any(
+        isinstance(part, cst.Attribute) and part.attr.value in _PLACES
+        for _, value in _values_set(method, name)
+        if value is not None
+        for part in walk(value)
+    )
+
+
+_PLACES = frozenset({"to", "type", "type_as"}) | IN_PLACE_MOVES
+
+
+def _is_made_on_host(value: Value) -> bool:
+    """Whether it is such a tensor, or is one if it is set at all: `if self.recurrent: self.memory = torch.zeros(1, 8)`."""
+    match value:
+        case Either(_, then, otherwise):
+            made = [made_on_host(one) for one in (then, otherwise)]
+            return any(made) and not any(
+                isinstance(one, Tensor) and not good
+                for one, good in zip((then, otherwise), made, strict=True)
+            )
+        case _:
+            return made_on_host(value)
 
 
 def _is_set_from_outside(model: ClassModel, name: str) -> bool:
@@ -175,7 +222,7 @@ def _other_attributes_set(module: cst.Module) -> Iterator[str]:
                 pass
 
 
-def _made_on_host(value: Value | None) -> bool:
+def made_on_host(value: Value | None) -> bool:
     """Whether it is a tensor that was made on the CPU, and nobody said that it should be there."""
     device = value.device if isinstance(value, Tensor) and not value.parameter else None
     root = device.origin.root() if isinstance(device, Cpu) and device.origin is not None else None
@@ -233,6 +280,11 @@ def _values_set(
         match node:
             case cst.Assign(targets=[cst.AssignTarget(target=target)], value=value) if (
                 dotted(target) == f"self.{name}"
+            ):
+                known.add(id(node.targets[0]))
+                yield node, value
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Tuple() as target)], value=value) if _sets(
+                target, name
             ):
                 known.add(id(node.targets[0]))
                 yield node, value

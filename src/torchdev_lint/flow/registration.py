@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from torchdev_lint.flow import operands
+from torchdev_lint.flow import held_helpers, operands
 from torchdev_lint.flow.analysis import AttributeSite
 from torchdev_lint.flow.cures import target_expression
 from torchdev_lint.flow.events import LateSubmodule, UnregisteredModule, UnregisteredTensor
@@ -75,6 +75,8 @@ def noted(frame: Frame, holder: Value, name: str, value: Value) -> Value:
             and not state.moved
         ):
             _mark_late(frame, value, Origin(frame.assigning, LATE, frame.uid))
+        if frame.building():
+            _mark_helper(frame, value, Origin(site.node, ATTRIBUTE, frame.uid, name=name))
         return value
     if not frame.building() and frame.assigning is not None:
         if _made_here(frame, value):
@@ -95,7 +97,10 @@ def noted(frame: Frame, holder: Value, name: str, value: Value) -> Value:
 
 
 def _is_placeholder(frame: Frame, name: str, value: Tensor) -> bool:
-    """Whether `torch.empty(1)` stands for what another method will keep there: nobody computes with what was never filled."""
+    """Whether `torch.empty(1)` stands for what another method will keep there: nobody computes with what was never filled.
+
+    A method that makes it and sets the attribute is no other: `__init__` leaves the work to it.
+    """
     origins = [leaf.origin for leaf in leaves(value.device)]
     owner = None if frame.function is None else frame.function.owner
     if owner is None or not all(
@@ -112,9 +117,13 @@ def _is_placeholder(frame: Frame, name: str, value: Tensor) -> bool:
         and isinstance(node.target, cst.Attribute)
         and operands.dotted(node.target) == f"self.{name}"
         for method in owner.methods.values()
-        if method.name.value != "__init__"
+        if method.name.value != "__init__" and not any(_makes(method, origin) for origin in origins)
         for node in walk(method.body)
     )
+
+
+def _makes(method: cst.FunctionDef, origin: Origin | None) -> bool:
+    return origin is not None and any(node is origin.node for node in walk(method.body))
 
 
 def note_late(frame: Frame, holder: Object, part: Object, node: cst.CSTNode) -> bool:
@@ -195,6 +204,18 @@ def _mark(frame: Frame, value: Value, origin: Origin, *, inside: bool) -> Value:
             return value
         case _:
             return value
+
+
+def _mark_helper(frame: Frame, thing: Object, origin: Origin) -> None:
+    """Note it of the tensors that a plain object of the module's keeps."""
+    kept = {
+        name: replace(held, device=_noted_once(held.device, origin))
+        for name, held in held_helpers.kept_tensors(frame, thing)
+    }
+    if kept:
+        frame.analysis.notes[_HOLDS_TENSORS, id(origin.node)] = True
+        state = frame.state(thing)
+        frame.set_state(thing, replace(state, attributes={**state.attributes, **kept}))
 
 
 def _mark_module(frame: Frame, thing: Object, origin: Origin) -> None:

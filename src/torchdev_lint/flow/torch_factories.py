@@ -14,7 +14,7 @@ from torchdev_lint.flow import (
     transfers,
     truths,
 )
-from torchdev_lint.flow.callsites import Argument, CallSite
+from torchdev_lint.flow.callsites import Argument, CallSite, name_given
 from torchdev_lint.flow.conditions import atoms
 from torchdev_lint.flow.evidence import is_number_parameter
 from torchdev_lint.flow.frame import Frame
@@ -29,6 +29,7 @@ from torchdev_lint.flow.lattice import (
 )
 from torchdev_lint.flow.operator_calls import bound
 from torchdev_lint.flow.tensor_values import is_scalar, tensor_device
+from torchdev_lint.flow.trees import all_parameters
 from torchdev_lint.flow.values import (
     NONE,
     Api,
@@ -85,6 +86,43 @@ def factory(frame: Frame, path: str, site: CallSite) -> Value:
     scalar = _scalar_ness(frame, path, first, site)
     made = device_values.made_on(frame, device, site.node, following=following)
     return Tensor(made, scalar=scalar, dims=0 if scalar else dimensions(frame, path, site))
+
+
+def named(frame: Frame, site: CallSite) -> str | None:
+    """The factory that `getattr(torch, name)` gives, or one like it: by the parts of the name that are written out (`f"{kind}_window"`),
+    else by what the parameter is that holds the name when it is not given. Whatever else is named is called with the same arguments.
+    """
+    pattern = name_given(site, 1)
+    if pattern is not None:
+        if "{}" not in pattern:
+            return None
+        wanted = re.compile("torch\\." + r"\w+".join(map(re.escape, pattern.split("{}"))))
+        return min(filter(wanted.fullmatch, factories.FACTORIES), default=None)
+    held = site.positional()[1].value
+    default = _default(frame, held) if isinstance(held, Object) else None
+    path = f"torch.{default}"
+    return path if path in factories.FACTORIES else None
+
+
+def _default(frame: Frame, held: Object) -> str | None:
+    """The string that a parameter of a function on the way here, or of a method of its class, is by default."""
+    current: Frame | None = frame
+    while current is not None:
+        function = current.function
+        if function is not None:
+            methods = () if function.owner is None else function.owner.methods.values()
+            for node in (function.node, *methods):
+                if held.key[:2] == ("parameter", id(node)):
+                    return _default_of(node, str(held.key[2]))
+        current = current.caller
+    return None
+
+
+def _default_of(node: cst.FunctionDef | cst.Lambda, name: str) -> str | None:
+    for parameter in all_parameters(node.params):
+        if parameter.name.value == name and isinstance(parameter.default, cst.SimpleString):
+            return str(parameter.default.evaluated_value)
+    return None
 
 
 def _back_again(frame: Frame, site: CallSite) -> Tensor | None:
