@@ -38,10 +38,10 @@ from torchdev_lint.flow.written_looks import Factory, Look
 from torchdev_lint.flow.written_tensors import Reading
 from torchdev_lint.torch_api.factories import TAKES_DEVICE
 
-_ASKED = re.compile(r"(?:device=|\.to\()(?!self\b|cls\b)\w+(?:\.\w+)*\.device\b")
+_ASKED = re.compile(r"(?:device *= *|\. *to *\()(?!self\b|cls\b)\w+ *(?:\. *\w+ *)*\. *device\b")
 """A tensor asked where it is."""
 
-_OWN_DEVICE = re.compile(r"\bself\.(?:\w+\.)*\w*device\b(?!\()")
+_OWN_DEVICE = re.compile(r"\bself *\. *(?:\w+ *\. *)*\w*device\b(?! *\()")
 """A device that a class keeps, or asks of what it holds."""
 
 
@@ -194,4 +194,4 @@ def _of_class(frame: Frame, function: Function, factory: Factory) -> Look | None
     ):
         return None
     named = _OWN_DEVICE.search(frame.analysis.text(owner.node))
-    return None if named is None else Look(there=named[0])
+    return None if named is None else Look(there=named[0].replace(" ", ""))

@@ -51,7 +51,7 @@ KEPT_ON_HOST = re.compile(
 )
 """Functions, by name, that keep or show what they are given."""
 
-_OWN_DEVICE = re.compile(r"\bself\.(?:\w+\.)*_?device\b(?!\s*=[^=])")
+_OWN_DEVICE = re.compile(r"\bself *\. *(?:\w+ *\. *)*_?device\b(?!\s*=[^=])")
 """A device that a class asks of itself, or of what it holds."""
 
 
@@ -210,7 +210,10 @@ def _at_hand(frame: Frame, origin: Origin) -> tuple[str | None, str, Leaf] | Non
         own = beside_self(frame, origin)
         return own, "the module's device" if own is None else f"`{own}`", there
     named = _OWN_DEVICE.search(frame.analysis.text(function.owner.node))
-    return None if named is None else (named[0], f"`{named[0]}`", Accelerator("cuda"))
+    if named is None:
+        return None
+    text = named[0].replace(" ", "")
+    return text, f"`{text}`", Accelerator("cuda")
 
 
 def _is_declared_only(frame: Frame, name: str) -> bool:
