@@ -15,6 +15,8 @@ from torchdev_lint.engine.check import check_source
 from torchdev_lint.engine.parsing import cutting
 from torchdev_lint.engine.pieces import PAYS
 
+pytestmark = pytest.mark.untraced
+
 TEXTS = [*sorted(FIXTURES.rglob("*.py")), *sorted((ROOT / "tests" / "programs").glob("*.py"))]
 FUNCTION = "\n\ndef function_{}(x):\n    return x + torch.ones(2, device='cuda')\n"
 LONG = "import torch\n" + "".join(map(FUNCTION.format, range(PAYS // len(FUNCTION) + 1)))

@@ -17,6 +17,8 @@ from run import Linter, Machine, Run
 from torchdev_lint.harness import ForkServer, Kind, Verdict
 from torchdev_lint.harness.verdict import Frame
 
+pytestmark = pytest.mark.untraced
+
 RESULTS: dict[str, Any] = json.loads(study.STUDY.read_text(encoding="utf-8"))
 PROGRAMS = sorted(study.PROGRAMS.glob("*.py"))
 

@@ -14,6 +14,8 @@ import pytest
 
 from torchdev_lint.cli import main
 
+pytestmark = pytest.mark.untraced
+
 PROGRAMS = sorted((Path(__file__).parents[1] / "programs").glob("*_bad.py"))[::5]
 CHECK = ["check", "--isolated", "--no-cache", "--exit-zero", "--quiet", "--jobs=1"]
 

@@ -9,6 +9,8 @@ pytest.importorskip("torch")
 import differential
 import programs
 
+pytestmark = pytest.mark.untraced
+
 
 def test_a_seed_gives_one_program() -> None:
     assert programs.program(5) == programs.program(5)

@@ -18,6 +18,8 @@ from torchdev_lint.diagnostics import Diagnostic
 from torchdev_lint.engine.check import check_source
 from torchdev_lint.engine.sources import DiskSources
 
+pytestmark = pytest.mark.untraced
+
 PROGRAMS = sorted((Path(__file__).parents[1] / "programs").glob("*.py"))
 SAMPLE = PROGRAMS[::6]
 DIFFERENT_WHEN_SPLIT: dict[str, str] = {

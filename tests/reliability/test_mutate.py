@@ -10,7 +10,10 @@ from typing import Any
 
 import isolated
 import mutate
+import pytest
 import scan
+
+pytestmark = pytest.mark.untraced
 
 PROGRAMS = Path(__file__).parents[1] / "programs"
 

@@ -10,6 +10,8 @@ import pytest
 from torchdev_lint.config import SYNTAX_ERROR, Config
 from torchdev_lint.engine.file_check import check_bytes
 
+pytestmark = pytest.mark.untraced
+
 MODEL = "import torch\nmodel = torch.nn.Linear(2, 2).cuda()\nx = torch.ones(2, 2)\n"
 CALL = "model(x)\n"
 

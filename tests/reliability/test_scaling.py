@@ -9,6 +9,8 @@ import pytest
 from torchdev_lint.config import Config, Selection
 from torchdev_lint.engine.file_check import check_bytes
 
+pytestmark = pytest.mark.untraced
+
 HEAD = "import torch\nfrom torch import nn\nx = torch.ones(2)\nm = nn.Linear(2, 2).cuda()\n"
 STEPS = 24
 

@@ -12,7 +12,7 @@ from torchdev_lint.flow import accelerator_programs, device_values
 from torchdev_lint.flow.lattice import Accelerator, Choice, Cpu, leaves
 from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.settled_flags import is_among, settled_in
-from torchdev_lint.flow.trees import walk
+from torchdev_lint.flow.trees import remembered, walk
 
 if TYPE_CHECKING:
     from torchdev_lint.flow.analysis import Analysis
@@ -37,7 +37,10 @@ def choice(frame: Frame, node: cst.BaseExpression, kind: str) -> tuple[str, str]
     """
     body = frame.analysis.module if frame.function is None else frame.function.node
     device = _device_with_a_fallback(frame, kind)
-    found = device or frame.analysis.learn(_flag_of_moves, body, kind)
+    found = device
+    if found is None:
+        flag = _flag_of_moves(body)
+        found = None if flag is None else (flag, f'"{kind}" if {flag} else "cpu"')
     if (
         found is None
         or is_among(found[0], frame.analysis.learn(settled_in, frame.analysis))
@@ -78,12 +81,32 @@ _DECIDES = re.compile(r"(?m)^[ \t]*if\s+(?:\w+\.)*\w*(?:cuda|gpu)\w*\s*:")
 _SAYS = re.compile(r"\bprint\([^()\n]*\)|#[^\n]*|\bglobal\s[^\n]*")
 
 
-def _flag_of_moves(body: cst.CSTNode, kind: str) -> tuple[str, str] | None:
+def _flag_of_moves(body: cst.CSTNode) -> str | None:
+    match body:
+        case cst.Module():
+            return _flag_of_module(body)
+        case cst.FunctionDef():
+            return _flag_of_function(body)
+        case _:
+            return _first_flag(body)
+
+
+@remembered(cst.Module)
+def _flag_of_module(body: cst.Module) -> str | None:
+    return _first_flag(body)
+
+
+@remembered(cst.FunctionDef)
+def _flag_of_function(body: cst.FunctionDef) -> str | None:
+    return _first_flag(body)
+
+
+def _first_flag(body: cst.CSTNode) -> str | None:
     for node in walk(body):
         if type(node) is cst.If and node.orelse is None and any(map(_is_move, walk(node.body))):
             flag = dotted(node.test)
             if flag is not None and _ASKS.search(flag):
-                return flag, f'"{kind}" if {flag} else "cpu"'
+                return flag
     return None
 
 

@@ -26,6 +26,8 @@ from torchdev_lint.flow.values import Function, Literal, Object
 from torchdev_lint.lsp.analysis import Analysis
 from torchdev_lint.lsp.knowledge import Known, know
 
+pytestmark = pytest.mark.untraced
+
 TESTS = Path(__file__).parents[2]
 SOURCES = sorted([*TESTS.glob("fixtures/*/*.py"), *TESTS.glob("programs/*.py")])
 DEFAULTS = Config(off_by_default=frozenset({"TDV101"}))
