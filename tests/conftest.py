@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
-
-if "PYTEST_XDIST_WORKER" in os.environ:
-    # `coverage run` measures this worker; what the tests start from here is not to be slowed down, nor to be
-    # found importing what only coverage imports.
-    for name in ("COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG"):
-        os.environ.pop(name, None)
-
 import sys
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+
+def _measure_no_processes() -> None:
+    """`coverage run` measures this worker; what the tests start from here is not to be slowed down, nor to be found importing
+    what only coverage imports."""
+    for name in ("COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG"):
+        os.environ.pop(name, None)
+
+
+if "PYTEST_XDIST_WORKER" in os.environ:
+    _measure_no_processes()
 
 # how fast examples are made says something about the machine, not about the code
 settings.register_profile("steady", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -63,3 +67,4 @@ def _untraced(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
     finally:
         measuring.start()
+        _measure_no_processes()
