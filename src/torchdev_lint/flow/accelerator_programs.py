@@ -144,15 +144,15 @@ def leading_here(analysis: Analysis) -> dict[str, tuple[str, bool]] | None:
     pending = {path: analysis.written}
     while pending:
         file, text = pending.popitem()
-        importing = [one for one in _importing(analysis, file) if one[0] != file]
-        found[file] = text, not importing
-        pending.update(one for one in importing if one[0] not in found)
+        users = [one for one in importing(analysis, file) if one[0] != file]
+        found[file] = text, not users
+        pending.update(one for one in users if one[0] not in found)
         if len(found) + len(pending) > MAX_FILES:
             return None
     return found
 
 
-def _importing(analysis: Analysis, file: str) -> Iterator[tuple[str, str]]:
+def importing(analysis: Analysis, file: str) -> Iterator[tuple[str, str]]:
     """The files of the project that import from one, with their texts."""
     directory, base = os.path.split(file)
     name, ending = os.path.splitext(base)

@@ -1,14 +1,15 @@
 """Programs that only ever use the current GPU: there `cuda` without an index is where everything is.
 
 That something may be on another has to show: the file is on its own, or belongs to a library, of whose users nothing is known;
-or the programs that it is part of name a GPU by a number that is not always 0, and do not make it the current one.
+or the programs that it is part of name a GPU by a number that is not always 0, and do not make it the current one. It does not if
+everything that imports the file takes what it works with to the current GPU itself, whatever else is in the project.
 """
 
 from __future__ import annotations
 
 import re
 
-from torchdev_lint.flow.accelerator_programs import leading_here, said
+from torchdev_lint.flow.accelerator_programs import importing, leading_here, said
 from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.reach import imported_by
 
@@ -26,6 +27,14 @@ _NAMES_A_GPU = re.compile(
 _MAKES_CURRENT = re.compile(r"\bset_device\(")
 """How a process makes the GPU that it numbers the current one (torch/cuda/__init__.py)."""
 
+_USES_CURRENT = re.compile(
+    r"(?<!torch)\.cuda\(\s*(?:\)|non_blocking|async)|\.to\(\s*['\"]cuda['\"]|torch\.device\(\s*['\"]cuda['\"]\s*\)"
+)
+"""How a program takes its things to the current GPU."""
+
+_WHERE_ANOTHER_IS = re.compile(r"\.is_cuda\b[^\n]*(?:\n[^\n]*)?")
+"""What follows another tensor to a GPU: the question, and the line below it."""
+
 _GIVEN_NAME = re.compile(r"\s*([a-z]\w*)\s*\)")
 
 
@@ -39,10 +48,39 @@ def stays_on_current_gpu(analysis: Analysis) -> bool:
 
 
 def _stays(analysis: Analysis) -> bool:
-    if not analysis.imports.is_known() or analysis.imports.is_for_others():
+    if not analysis.imports.is_known():
+        return False
+    if _is_given_the_current(analysis, analysis.source.path, {analysis.source.path}):
+        return True
+    if analysis.imports.is_for_others():
         return False
     texts = [said(text) for text in _program(analysis)]
     return any(map(_MAKES_CURRENT.search, texts)) or not any(map(_names_another_gpu, texts))
+
+
+def _is_given_the_current(analysis: Analysis, file: str, seen: set[str]) -> bool:
+    """Whether all that import a file, or those that import these, take their things to the current GPU and to no other.
+
+    `seen`: the files that were asked; nothing is known where there are more than `MAX_FILES`.
+    """
+    users = [(path, text) for path, text in importing(analysis, file) if path not in seen]
+    seen.update(path for path, _ in users)
+    return (
+        bool(users)
+        and len(seen) <= MAX_FILES
+        and all(
+            _MAKES_CURRENT.search(words) is not None
+            or (
+                not _names_another_gpu(words)
+                and (
+                    _USES_CURRENT.search(_WHERE_ANOTHER_IS.sub("", words)) is not None
+                    or _is_given_the_current(analysis, path, seen)
+                )
+            )
+            for path, text in users
+            for words in (said(text),)
+        )
+    )
 
 
 def _program(analysis: Analysis) -> list[str]:

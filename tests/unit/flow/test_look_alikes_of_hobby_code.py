@@ -616,6 +616,8 @@ def test_a_program_among_others_uses_the_gpus_that_it_names_itself(tmp_path: Pat
     (tmp_path / "other.py").write_text("from nets import Net\nnet = Net().to('cuda:1')\n")
     assert _checked(tmp_path, "layers.py", LAYER) == []
     (tmp_path / "other.py").write_text("import train\nnet = Net().to('cuda:1')\n")
+    assert _checked(tmp_path, "layers.py", LAYER) == []
+    (tmp_path / "other.py").write_text("from layers import Layer\nnet = Net(Layer()).to('cuda:1')\n")
     assert _checked(tmp_path, "layers.py", LAYER) == ["TDV016"]
     (tmp_path / "main.py").write_text("import other\nimport torch\ntorch.cuda.set_device(rank)\n")
     assert _checked(tmp_path, "layers.py", LAYER) == []
@@ -626,7 +628,26 @@ PUBLISHED = 'from setuptools import setup\nsetup(name="layers", author="Somebody
 
 def test_a_library_is_used_on_any_gpu(tmp_path: Path) -> None:
     (tmp_path / "setup.py").write_text(PUBLISHED)
-    (tmp_path / "train.py").write_text("from layers import Layer\nlayer = Layer().cuda()\n")
+    (tmp_path / "nets.py").write_text("from layers import Layer\nclass Net(Layer): ...\n")
+    assert _checked(tmp_path, "layers.py", LAYER) == ["TDV016"]
+
+
+def test_what_only_its_own_programs_import_is_where_they_take_it(tmp_path: Path) -> None:
+    """Those that import the file take their things to the current GPU themselves, so that what else is in the project does not matter."""
+    (tmp_path / "setup.py").write_text(PUBLISHED)
+    (tmp_path / "nets.py").write_text("from layers import Layer\nclass Net(Layer): ...\n")
+    (tmp_path / "train.py").write_text("from nets import Net\nnet = Net().cuda()\n")
+    (tmp_path / "other.py").write_text("import train\nx = torch.ones(3).to('cuda:1')\n")
+    assert _checked(tmp_path, "layers.py", LAYER) == []
+    (tmp_path / "more.py").write_text(
+        "from nets import Net\nx = torch.zeros(3)\nif y.is_cuda:\n    x = x.cuda()\n"
+    )
+    assert _checked(tmp_path, "layers.py", LAYER) == ["TDV016"]
+    (tmp_path / "more.py").write_text(
+        "from nets import Net\ntorch.cuda.set_device(rank)\nnet = Net().to(rank)\n"
+    )
+    assert _checked(tmp_path, "layers.py", LAYER) == []
+    (tmp_path / "more.py").write_text("from nets import Net\nnet = Net().to('cuda:1')\nx = x.cuda()\n")
     assert _checked(tmp_path, "layers.py", LAYER) == ["TDV016"]
 
 
@@ -643,7 +664,7 @@ def test_a_file_on_its_own_may_be_for_any_gpu() -> None:
 
 def test_lightning_makes_the_gpu_the_current_one(tmp_path: Path) -> None:
     (tmp_path / "setup.py").write_text(PUBLISHED)
-    (tmp_path / "train.py").write_text("from layers import Layer\nlayer = Layer().cuda()\n")
+    (tmp_path / "nets.py").write_text("from layers import Layer\nclass Net(Layer): ...\n")
     head = LAYER.replace("import torch\n", "import torch\nimport {}\n", 1)
     assert _checked(tmp_path, "layers.py", head.format("pytorch_lightning as pl")) == []
     assert _checked(tmp_path, "layers.py", head.format("sklearn")) == ["TDV016"]
