@@ -60,14 +60,16 @@ FLOW: Mapping[str, str] = {
     ),
     "Modules, optimizers and data": (
         "modules module_containers model_calls hooks parametrizations copies placements registration optimizers loaders checkpoints "
-        "loading_scopes loading_callers load_helpers savers "
-        "saved_files loaded_models"
+        "loading_scopes loading_callers loading_evidence load_helpers savers saved_files loaded_models others_weights earlier_cells"
     ),
     "What stub files and command lines say": "library_facts library_calls command_lines",
     "A function read alone: what its text shows of its arguments": (
-        "evidence evident_parts module_parameters accelerator_needs settled_flags compiled_kernels host_functions preparations "
-        "project_calls callers_elsewhere caller_results project_forwards reach private_helpers settings untaken "
-        "written_evidence written_looks written_expressions written_tensors device_spellings"
+        "bindings evidence evident_parts module_parameters host_functions preparations read_on_host written_evidence written_looks "
+        "written_expressions written_tensors device_spellings"
+    ),
+    "The project around a file: who calls it, with what, on which machines": (
+        "reach project_calls callers_elsewhere caller_results project_forwards private_helpers settings settled_flags chosen_elsewhere "
+        "overridden_defaults untaken accelerator_needs accelerator_programs current_gpu compiled_kernels"
     ),
     "Finding mistakes that are no conflict of two operands": (
         "literals divided_work device_objects device_indices discarded_transfers lost_copies host_reads unproven_reads "
