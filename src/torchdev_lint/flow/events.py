@@ -23,11 +23,9 @@ class Place:
     """Where an operand of a conflict stands: its node, its source text and how to bring it elsewhere.
 
     `node` is the place to report; `value_node` the expression inside it (they differ for `idx=f(x)`); `star` is "", "*"
-    or "**"; `container`: the value is a plain `list` or `dict` of tensors, not a mapping with `.to`;
-    `needs_parentheses`: a method cannot be called on the text as it stands; `unsure`: it may be a container.
-    or "**"; `mapping`: the value is a mapping with `.to`; `container`: it is a plain `list` or `dict` of tensors;
-    `needs_parentheses`: a method cannot be called on the text as it stands; `unsure`: it may be a container; `mixed`: the
-    container holds other things besides.
+    or "**"; `container`: the value is a plain `list` or `dict` of tensors, not a mapping with `.to`; `item_node`: the expression
+    that makes each item of a list, where it is written out; `needs_parentheses`: a method cannot be called on the text of that, or
+    else of the value, as it stands; `unsure`: it may be a container; `mixed`: the container holds other things besides.
     """
 
     node: Any
@@ -39,6 +37,7 @@ class Place:
     needs_parentheses: bool = False
     unsure: bool = False
     mixed: bool = False
+    item_node: Any = None
 
 
 @dataclass(frozen=True, slots=True)

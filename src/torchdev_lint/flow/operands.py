@@ -68,6 +68,7 @@ def place_of(frame: Frame, node: cst.Arg | cst.BaseExpression, value: Value) -> 
         container = "list"
     elif isinstance(value, Entries) or (star == "**" and not (isinstance(value, Tensor) and value.mapping)):
         container = "dict"
+    item = inner.elt if container == "list" and isinstance(inner, (cst.ListComp, cst.GeneratorExp)) else None
     return Place(
         node=inner if isinstance(node, Implied) else node,
         value_node=inner,
@@ -75,9 +76,10 @@ def place_of(frame: Frame, node: cst.Arg | cst.BaseExpression, value: Value) -> 
         keyword="" if not isinstance(node, cst.Arg) or node.keyword is None else node.keyword.value,
         star=star,
         container=container,
-        needs_parentheses=needs_parentheses(inner),
+        needs_parentheses=needs_parentheses(inner if item is None else item),
         unsure=not all(isinstance(part, Tensor) and not part.batch for part in alternatives(value)),
         mixed=bool(container) and any(_holds_others(part) for part in alternatives(value)),
+        item_node=item,
     )
 
 

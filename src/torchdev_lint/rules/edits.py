@@ -8,7 +8,7 @@ from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.rules.base import NodeEdit, NodeFix
 
 if TYPE_CHECKING:
-    from torchdev_lint.flow.events import DeviceLiteral, Made
+    from torchdev_lint.flow.events import DeviceLiteral, Made, Place
 
 
 def moved(node: Any, move: str, *, parenthesize: bool) -> tuple[NodeEdit, ...]:
@@ -16,6 +16,14 @@ def moved(node: Any, move: str, *, parenthesize: bool) -> tuple[NodeEdit, ...]:
     if parenthesize:
         return (NodeEdit(node, "before", "("), NodeEdit(node, "after", f"){move}"))
     return (NodeEdit(node, "after", move),)
+
+
+def each_moved(place: Place, move: str) -> tuple[NodeEdit, ...]:
+    """The same for all that a list holds: where each is made if that is written out (`[f(x) for x in xs]`), else one by one."""
+    if place.item_node is not None:
+        return moved(place.item_node, move, parenthesize=place.needs_parentheses)
+    text = f"({place.text})" if place.needs_parentheses else place.text
+    return (NodeEdit(place.value_node, "replace", f"[t{move} for t in {text}]"),)
 
 
 def made_elsewhere(made: Made, target: str) -> NodeFix:

@@ -37,8 +37,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.flow.events import HostRead
-from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Note, Rule
-from torchdev_lint.rules.edits import moved
+from torchdev_lint.rules.base import Finding, NodeFix, Note, Rule
+from torchdev_lint.rules.edits import each_moved, moved
 from torchdev_lint.rules.stories import notes
 from torchdev_lint.rules.wording import quoted
 
@@ -89,14 +89,11 @@ def copy_to_host(event: HostRead) -> NodeFix | None:
     """The edit that brings what is read to the CPU; None where one expression cannot."""
     place = event.place
     move = ".cpu()" if event.without_grad else ".detach().cpu()"
-    node = place.value_node
     if place.container == "dict" or place.star:
         return None
     if place.container == "list":
-        text = f"({place.text})" if place.needs_parentheses else place.text
-        edit = NodeEdit(node, "replace", f"[t{move} for t in {text}]")
-        return NodeFix((edit,), Applicability.UNSAFE, f"Copy each to the CPU with `{move}`")
-    edits = moved(node, move, parenthesize=place.needs_parentheses)
+        return NodeFix(each_moved(place, move), Applicability.UNSAFE, f"Copy each to the CPU with `{move}`")
+    edits = moved(place.value_node, move, parenthesize=place.needs_parentheses)
     sure = not place.unsure or event.reader == ".numpy()"
     applicability = Applicability.SAFE if sure else Applicability.UNSAFE
     return NodeFix(edits, applicability, f"Copy it to the CPU with `{move}`")

@@ -350,3 +350,20 @@ def test_a_part_that_a_method_attaches_goes_where_nobody_can_name() -> None:
 
 def test_the_current_device_is_chosen_by_whoever_sets_it() -> None:
     assert check_source(HEADER + "torch.cuda.set_device(1)\n", "program.py", Config(select=("TDV002",))) == []
+
+
+@pytest.mark.parametrize(
+    ("read", "content"),
+    [
+        ("np.median([model(x) for x in xs])", [".detach().cpu()"]),
+        ("np.median([model(x) - 1 for x in xs])", ["(", ").detach().cpu()"]),
+        ("np.median(list(kept))", ["[t.detach().cpu() for t in list(kept)]"]),
+        ("np.median(kept if xs else kept)", ["[t.detach().cpu() for t in (kept if xs else kept)]"]),
+    ],
+)
+def test_what_a_list_holds_is_copied_where_each_is_made(read: str, content: list[str]) -> None:
+    code = (
+        "import numpy as np\ndef f(xs):\n    model = nn.Linear(2, 1).to('cuda')\n    kept = []\n"
+        f"    for x in xs:\n        kept.append(model(x.to('cuda')))\n    xs = [torch.ones(2, device='cuda')]\n    return {read}\n"
+    )
+    assert written(found(code, "TDV010")) == content
