@@ -91,7 +91,9 @@ def _changes_in_place(method: cst.FunctionDef, name: str) -> bool:
     for node in walk(method.body, below=(cst.ClassDef,)):
         match node:
             case cst.Call() if name in _called_writes(node):
-                return False
+                # `self.table[t].to(x.device)` gives another tensor
+                if not isinstance(node.func, cst.Attribute) or node.func.attr.value not in _MOVES:
+                    return False
             case cst.AssignTarget() | cst.AnnAssign() | cst.For() | cst.NamedExpr() | cst.Del():
                 if _sets(node.target, name):
                     return False
@@ -237,10 +239,11 @@ def _methods(model: ClassModel) -> Iterator[cst.FunctionDef]:
 
 
 def _writers(model: ClassModel, initializer: cst.FunctionDef | None) -> dict[str, list[cst.FunctionDef]]:
-    """The methods other than `__init__` that set each attribute."""
+    """The methods other than `__init__`, of the class or of a base, that set each attribute."""
     found: dict[str, list[cst.FunctionDef]] = {}
     for method in _methods(model):
-        if method is not initializer:
+        # that of a base has run when the class's own did, or never
+        if method is not initializer and method.name.value != "__init__":
             for name in _self_writes(method):
                 found.setdefault(name, []).append(method)
     return found
