@@ -360,6 +360,6 @@ def test_a_shape_is_unpacked_with_what_stands_behind_it(name: str, given: str, t
             def forward(self, x: torch.Tensor):
                 b, n, _, device = {given}
                 kept = {kept}
-                return self.layer(x) * (kept * {mask})
+                return self.layer(x), kept * {mask}
         """
     assert _codes(tmp_path, text) == codes
