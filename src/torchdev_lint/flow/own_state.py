@@ -17,7 +17,7 @@ import libcst as cst
 from torchdev_lint.flow.lattice import Cpu
 from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.trees import remembered, walk
-from torchdev_lint.flow.values import Either, Tensor, Value
+from torchdev_lint.flow.values import Either, Object, Tensor, Value
 from torchdev_lint.torch_api.callables import CONTAINER_CHANGES
 from torchdev_lint.torch_api.modules import IN_PLACE_MOVES
 
@@ -32,12 +32,31 @@ def unstable(model: ClassModel, initializer: cst.FunctionDef | None, held: Mappi
     """Names of attributes of `self` that methods other than `__init__` assign or move in place."""
     writers = _writers(model, initializer)
     setters = {} if initializer is None else _setters(model, initializer)
-    return _set_by_any_name(model, initializer, held) | {
+    return (
+        _set_by_any_name(model, initializer, held)
+        | _handed_to_base(model, initializer, held)
+        | {
+            name
+            for name, methods in writers.items()
+            if not (made_on_host(held.get(name)) and all(id(method) in setters for method in methods))
+            and not _stays_parameter(held.get(name), name, methods)
+            and not (
+                isinstance(held.get(name), Tensor) and all(_changes_in_place(one, name) for one in methods)
+            )
+        }
+    )
+
+
+def _handed_to_base(
+    model: ClassModel, initializer: cst.FunctionDef | None, held: Mapping[str, Value]
+) -> set[str]:
+    """What the `__init__` of a base keeps of what it is handed: whoever made that may move it as well."""
+    return {
         name
-        for name, methods in writers.items()
-        if not (made_on_host(held.get(name)) and all(id(method) in setters for method in methods))
-        and not _stays_parameter(held.get(name), name, methods)
-        and not (isinstance(held.get(name), Tensor) and all(_changes_in_place(one, name) for one in methods))
+        for method in _methods(model)
+        if method is not initializer and method.name.value == "__init__"
+        for name in _self_writes(method)
+        if isinstance(value := held.get(name), Object) and value.key[:1] == ("parameter",)
     }
 
 
