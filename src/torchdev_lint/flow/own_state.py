@@ -17,7 +17,7 @@ import libcst as cst
 from torchdev_lint.flow.lattice import Cpu
 from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.trees import remembered, walk
-from torchdev_lint.flow.values import Either, Object, Tensor, Value
+from torchdev_lint.flow.values import NONE, Either, Object, Tensor, Value
 from torchdev_lint.torch_api.callables import CONTAINER_CHANGES
 from torchdev_lint.torch_api.modules import IN_PLACE_MOVES
 
@@ -40,11 +40,19 @@ def unstable(model: ClassModel, initializer: cst.FunctionDef | None, held: Mappi
             for name, methods in writers.items()
             if not (made_on_host(held.get(name)) and all(id(method) in setters for method in methods))
             and not _stays_parameter(held.get(name), name, methods)
-            and not (
-                isinstance(held.get(name), Tensor) and all(_changes_in_place(one, name) for one in methods)
-            )
+            and not (_is_tensor(held.get(name)) and all(_changes_in_place(one, name) for one in methods))
         }
     )
+
+
+def _is_tensor(value: Value | None) -> bool:
+    """Whether it is a tensor, or None on one way."""
+    match value:
+        case Either(_, then, otherwise):
+            ways = (then, otherwise)
+            return any(map(_is_tensor, ways)) and all(way == NONE or _is_tensor(way) for way in ways)
+        case _:
+            return isinstance(value, Tensor)
 
 
 def _handed_to_base(

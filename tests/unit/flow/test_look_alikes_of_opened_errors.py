@@ -269,6 +269,36 @@ def test_a_part_of_a_table_that_is_moved_moves_no_table(name: str, tmp_path: Pat
     assert _codes(tmp_path, text) == codes
 
 
+OPTIONAL: dict[str, tuple[str, list[str]]] = {
+    "moved on one way only": ("loss * self.weight[None]", ["TDV006"]),
+    "moved on both": ("loss * self.weight.to(x.device)", []),
+}
+
+
+@pytest.mark.parametrize("name", OPTIONAL)
+def test_a_tensor_or_nothing_is_not_moved_by_what_is_made_of_it(name: str, tmp_path: Path) -> None:
+    weighed, codes = OPTIONAL[name]
+    text = f"""
+        class Loss(nn.Module):
+            def __init__(self, weight=None):
+                super().__init__()
+                self.weight = None
+                if weight is not None:
+                    self.weight = torch.tensor([weight, 1.0])
+
+            def forward(self, x: torch.Tensor, y: torch.Tensor, soft):
+                if soft:
+                    loss = (x - y) ** 2
+                    if self.weight is not None:
+                        loss = {weighed}
+                    return loss
+                if self.weight is not None:
+                    x = x * self.weight.to(x.device)
+                return x
+        """
+    assert _codes(tmp_path, text) == codes
+
+
 KEPT_GENERATORS: dict[str, tuple[str, list[str]]] = {
     "of the CPU": (
         """
