@@ -12,6 +12,7 @@ from torchdev_lint.flow import (
     conventions,
     device_values,
     dict_classes,
+    kept_generators,
     library_facts,
     made_by_new,
     optimizers,
@@ -532,6 +533,7 @@ def symbolic_self(model: ClassModel) -> tuple[Object, Environment]:
         kept = state.attributes[name]
         if isinstance(kept, Object) and scratch.state(kept).kind == "module":
             attributes[name] = Object(("attr", thing.key, name), f"self.{name}")
+    attributes |= kept_generators.held(scratch, model, thing, attributes)
     scratch.set_state(thing, replace(state, attributes=attributes))
     if kind != "module":
         # whoever holds the instance may have moved what it holds

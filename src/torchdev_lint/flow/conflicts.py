@@ -21,6 +21,7 @@ from torchdev_lint.flow.events import MixedOperation, Place
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import (
+    Choice,
     Conflict,
     Cpu,
     Device,
@@ -28,6 +29,8 @@ from torchdev_lint.flow.lattice import (
     Level,
     conflict,
     describe,
+    is_kept_plainly,
+    leaves,
 )
 from torchdev_lint.flow.operands import Operand, dotted, place_of
 from torchdev_lint.flow.publication import (
@@ -47,6 +50,8 @@ def _moves_with_module(frame: Frame, operand: Operand) -> bool:
     owner = None if function is None else function.receiver
     node = operand.node.value if isinstance(operand.node, cst.Arg) else operand.node
     path = (dotted(node) or "").split(".")
+    if isinstance(operand.device, Choice) and any(map(is_kept_plainly, leaves(operand.device))):
+        return False  # it is registered under a condition only
     return (
         isinstance(owner, Object)
         and len(path) == 2

@@ -8,7 +8,15 @@ from operator import is_
 
 from torchdev_lint.flow.conditions import Formula, Key, common, extended, known
 from torchdev_lint.flow.immutable import replace
-from torchdev_lint.flow.lattice import CPU, Device, Symbol, choose
+from torchdev_lint.flow.lattice import (
+    CPU,
+    Choice,
+    Device,
+    Symbol,
+    choose,
+    is_kept_plainly,
+    without_attribute,
+)
 from torchdev_lint.flow.values import (
     UNKNOWN,
     DeviceValue,
@@ -17,6 +25,7 @@ from torchdev_lint.flow.values import (
     Many,
     Object,
     State,
+    Tensor,
     Value,
     join,
 )
@@ -130,6 +139,11 @@ def _merge_states(guard: Formula | None, key: Key, left: State, right: State) ->
         name: _join(guard, _held(key, left, name, right), _held(key, right, name, left))
         for name in {**left.attributes, **right.attributes}
     }
+    if guard is not None and left.registered != right.registered:
+        for name in left.registered ^ right.registered:
+            held = _registered_on_one_way(guard, left, right, name)
+            if held is not None:
+                attributes[name] = held
     return replace(
         left,
         kind=left.kind
@@ -144,6 +158,26 @@ def _merge_states(guard: Formula | None, key: Key, left: State, right: State) ->
         moved=left.moved or right.moved,
         element=join(guard, left.element, right.element),
     )
+
+
+def _registered_on_one_way(guard: Formula, left: State, right: State, name: str) -> Tensor | None:
+    """A tensor that one way registers in a module and the other keeps as a plain attribute: `if train: self.w = nn.Parameter(self.w)`.
+
+    It moves with the module on the one way only, which the two places say, although both are the CPU until then.
+    """
+    then, otherwise = left.attributes.get(name), right.attributes.get(name)
+    if left.kind != "module" or not isinstance(then, Tensor) or not isinstance(otherwise, Tensor):
+        return None
+    plain = otherwise if name in left.registered else then
+    if not is_kept_plainly(plain.device):
+        return None
+    joined = join(guard, then, otherwise)
+    places = (
+        (without_attribute(then.device), otherwise.device)
+        if plain is otherwise
+        else (then.device, without_attribute(otherwise.device))
+    )
+    return replace(joined, device=Choice(guard, *places)) if isinstance(joined, Tensor) else None
 
 
 def _held(key: Key, state: State, name: str, other: State) -> Value:

@@ -165,7 +165,14 @@ def visit_Tuple(frame: Frame, node: cst.Tuple | cst.List | cst.Set) -> Value:
     return _display(frame, node)
 
 
-def _display(frame: Frame, node: cst.Tuple | cst.List | cst.Set) -> Value:
+def visit_unpacked(frame: Frame, node: cst.Tuple, count: int) -> Value:
+    """A tuple with one star that is unpacked to so many names: `b, n, _, device = *x.shape, x.device`."""
+    with frame.quietly() if literals.is_text(node) else nullcontext():
+        return _display(frame, node, count - len(node.elements) + 1)
+
+
+def _display(frame: Frame, node: cst.Tuple | cst.List | cst.Set, starred: int | None = None) -> Value:
+    """`starred`: how many things the only star stands for, where that is known."""
     values: list[Value] = []
     fixed = True
     for element in node.elements:
@@ -173,6 +180,8 @@ def _display(frame: Frame, node: cst.Tuple | cst.List | cst.Set) -> Value:
         if type(element) is cst.StarredElement:
             if isinstance(value, Items):
                 values += value.items
+            elif starred is not None:
+                values += [element_of(value)] * starred
             else:
                 values.append(element_of(value))
                 fixed = False

@@ -179,6 +179,26 @@ def with_origin(device: Device, origin: Origin | None, *, wrap: bool = False) ->
     return type(device)(origin)
 
 
+def is_kept_plainly(device: Device) -> bool:
+    """Whether it is the CPU because a module keeps the tensor without registering it."""
+    return isinstance(device, Cpu) and device.origin is not None and device.origin.passed(ATTRIBUTE)
+
+
+def without_attribute(device: Device) -> Device:
+    """The place of what was a plain attribute, and is a parameter of the module now."""
+    if isinstance(device, Choice):
+        return Choice(device.guard, without_attribute(device.then), without_attribute(device.otherwise))
+    kept = device.origin is not None and device.origin.passed(ATTRIBUTE)
+    return with_origin(device, device.origin.root()) if kept and device.origin is not None else device
+
+
+def moved_but_plain(held: Device, device: Device) -> Device:
+    """Where a tensor comes to when its module is moved, if the module may have it registered or not: on that way it stays."""
+    if not isinstance(held, Choice):
+        return held if is_kept_plainly(held) else device
+    return choose(held.guard, moved_but_plain(held.then, device), moved_but_plain(held.otherwise, device))
+
+
 class Level(IntEnum):
     """How sure it is that two devices differ on a machine that has an accelerator."""
 

@@ -23,7 +23,15 @@ from torchdev_lint.flow.cures import Callee
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.iteration import ANY
-from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Accelerator, Anywhere, Device, Symbol, leaves
+from torchdev_lint.flow.lattice import (
+    UNKNOWN_DEVICE,
+    Accelerator,
+    Anywhere,
+    Device,
+    Symbol,
+    leaves,
+    without_attribute,
+)
 from torchdev_lint.flow.model_calls import check_inputs_together, check_model_call, check_part
 from torchdev_lint.flow.objects import escape, forget_device, is_module_like, move, moves_with_owner
 from torchdev_lint.flow.registration import check_late, note_late
@@ -334,7 +342,12 @@ def _register(frame: Frame, thing: Object, site: CallSite) -> Value:
             state = frame.state(thing)
         elif isinstance(value.value, Object):
             note_late(frame, thing, value.value, value.node)
-        state = state.with_attribute(attribute, value.value)
+        held = value.value
+        if isinstance(held, Tensor):
+            held = replace(
+                held, device=without_attribute(held.device)
+            )  # also what was kept under another name
+        state = state.with_attribute(attribute, held)
         if state.api == "torch.nn.Module" and isinstance(value.value, Tensor) and not state.moved:
             # it has nothing else: it is where its parts are
             state = replace(state, device=UNKNOWN_DEVICE)

@@ -14,7 +14,16 @@ from torchdev_lint.flow.confinement import only_computes
 from torchdev_lint.flow.device_values import as_device
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
-from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Anywhere, Device, Level, conflict, leaves
+from torchdev_lint.flow.lattice import (
+    UNKNOWN_DEVICE,
+    Anywhere,
+    Choice,
+    Device,
+    Level,
+    conflict,
+    leaves,
+    moved_but_plain,
+)
 from torchdev_lint.flow.trees import remembered, walk
 from torchdev_lint.flow.truths import device_is, opaque
 from torchdev_lint.flow.values import (
@@ -533,6 +542,8 @@ def _moved_attribute(
     frame: Frame, held: Value, device: Device, seen: frozenset[object], parts: _Parts
 ) -> Value:
     match held:
+        case Tensor(device=Choice() as places):
+            return replace(held, device=moved_but_plain(places, device))
         case Tensor():
             return replace(held, device=device)
         case Object():

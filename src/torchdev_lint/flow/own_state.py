@@ -17,7 +17,7 @@ import libcst as cst
 from torchdev_lint.flow.lattice import Cpu
 from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.trees import remembered, walk
-from torchdev_lint.flow.values import Either, Tensor, Value
+from torchdev_lint.flow.values import NONE, Either, Object, Tensor, Value
 from torchdev_lint.torch_api.callables import CONTAINER_CHANGES
 from torchdev_lint.torch_api.modules import IN_PLACE_MOVES
 
@@ -32,12 +32,39 @@ def unstable(model: ClassModel, initializer: cst.FunctionDef | None, held: Mappi
     """Names of attributes of `self` that methods other than `__init__` assign or move in place."""
     writers = _writers(model, initializer)
     setters = {} if initializer is None else _setters(model, initializer)
-    return _set_by_any_name(model, initializer, held) | {
+    return (
+        _set_by_any_name(model, initializer, held)
+        | _handed_to_base(model, initializer, held)
+        | {
+            name
+            for name, methods in writers.items()
+            if not (made_on_host(held.get(name)) and all(id(method) in setters for method in methods))
+            and not _stays_parameter(held.get(name), name, methods)
+            and not (_is_tensor(held.get(name)) and all(_changes_in_place(one, name) for one in methods))
+        }
+    )
+
+
+def _is_tensor(value: Value | None) -> bool:
+    """Whether it is a tensor, or None on one way."""
+    match value:
+        case Either(_, then, otherwise):
+            ways = (then, otherwise)
+            return any(map(_is_tensor, ways)) and all(way == NONE or _is_tensor(way) for way in ways)
+        case _:
+            return isinstance(value, Tensor)
+
+
+def _handed_to_base(
+    model: ClassModel, initializer: cst.FunctionDef | None, held: Mapping[str, Value]
+) -> set[str]:
+    """What the `__init__` of a base keeps of what it is handed: whoever made that may move it as well."""
+    return {
         name
-        for name, methods in writers.items()
-        if not (made_on_host(held.get(name)) and all(id(method) in setters for method in methods))
-        and not _stays_parameter(held.get(name), name, methods)
-        and not (isinstance(held.get(name), Tensor) and all(_changes_in_place(one, name) for one in methods))
+        for method in _methods(model)
+        if method is not initializer and method.name.value == "__init__"
+        for name in _self_writes(method)
+        if isinstance(value := held.get(name), Object) and value.key[:1] == ("parameter",)
     }
 
 
@@ -91,7 +118,9 @@ def _changes_in_place(method: cst.FunctionDef, name: str) -> bool:
     for node in walk(method.body, below=(cst.ClassDef,)):
         match node:
             case cst.Call() if name in _called_writes(node):
-                return False
+                # `self.table[t].to(x.device)` gives another tensor
+                if not isinstance(node.func, cst.Attribute) or node.func.attr.value not in _MOVES:
+                    return False
             case cst.AssignTarget() | cst.AnnAssign() | cst.For() | cst.NamedExpr() | cst.Del():
                 if _sets(node.target, name):
                     return False
@@ -237,10 +266,11 @@ def _methods(model: ClassModel) -> Iterator[cst.FunctionDef]:
 
 
 def _writers(model: ClassModel, initializer: cst.FunctionDef | None) -> dict[str, list[cst.FunctionDef]]:
-    """The methods other than `__init__` that set each attribute."""
+    """The methods other than `__init__`, of the class or of a base, that set each attribute."""
     found: dict[str, list[cst.FunctionDef]] = {}
     for method in _methods(model):
-        if method is not initializer:
+        # that of a base has run when the class's own did, or never
+        if method is not initializer and method.name.value != "__init__":
             for name in _self_writes(method):
                 found.setdefault(name, []).append(method)
     return found

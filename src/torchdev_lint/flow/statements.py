@@ -30,6 +30,7 @@ from torchdev_lint.flow.conditions import (
 )
 from torchdev_lint.flow.device_values import as_device
 from torchdev_lint.flow.environment import Environment, merge_all
+from torchdev_lint.flow.expressions import visit_unpacked
 from torchdev_lint.flow.frame import Frame, statement
 from torchdev_lint.flow.lattice import Accelerator
 from torchdev_lint.flow.matching import matches
@@ -45,6 +46,7 @@ from torchdev_lint.flow.values import (
     Many,
     Object,
     Tensor,
+    Value,
 )
 from torchdev_lint.torch_api.modules import IN_PLACE_MOVES
 from torchdev_lint.torch_api.operators import SCALAR, SHARED
@@ -70,7 +72,7 @@ def visit_Expr(frame: Frame, node: cst.Expr) -> None:
 
 @statement(cst.Assign)
 def visit_Assign(frame: Frame, node: cst.Assign) -> None:
-    value = frame.evaluate(node.value)
+    value = _given(frame, node)
     frame.assigning = node
     lost_index.check_normalized(frame, node, value)
     current_device.note_assignment(frame, node, value)
@@ -78,6 +80,22 @@ def visit_Assign(frame: Frame, node: cst.Assign) -> None:
     for target in node.targets:
         assign(frame, target.target, value)
     frame.assigning = None
+
+
+def _given(frame: Frame, node: cst.Assign) -> Value:
+    """The value that is assigned. How many names a tuple with one star is unpacked to says how many things the star stands for."""
+    match node:
+        case cst.Assign(
+            targets=[cst.AssignTarget(target=cst.Tuple(elements=names) | cst.List(elements=names))],
+            value=cst.Tuple(elements=given) as value,
+        ) if len(names) >= len(given) - 1 and _stars(given) == 1 and not _stars(names):
+            return visit_unpacked(frame, value, len(names))
+        case _:
+            return frame.evaluate(node.value)
+
+
+def _stars(elements: Sequence[cst.BaseElement]) -> int:
+    return sum(type(element) is cst.StarredElement for element in elements)
 
 
 @statement(cst.AnnAssign)

@@ -2,7 +2,7 @@
 
 ## What it does
 Finds tensors that an `nn.Module` keeps as plain attributes (also inside lists, tuples and dicts, or in an object of a class that is
-no module) and uses together with what moves: its inputs, its parameters and buffers, the outputs of its submodules.
+no module; also where they are parameters or buffers under a condition only) and uses together with what moves: its inputs, its parameters and buffers, the outputs of its submodules.
 
 ## Why it fails
 `Module.to` moves parameters, buffers and submodules. A tensor that was merely assigned stays on the CPU:
