@@ -66,7 +66,7 @@ FLOW: Mapping[str, str] = {
     "What stub files and command lines say": "library_facts library_calls command_lines",
     "A function read alone: what its text shows of its arguments": (
         "evidence evident_parts module_parameters accelerator_needs settled_flags compiled_kernels host_functions preparations "
-        "project_calls callers_elsewhere caller_results project_forwards reach private_helpers settings untaken "
+        "project_calls callers_elsewhere caller_results project_forwards reach private_helpers settings untaken absent_arguments "
         "written_evidence written_looks written_expressions written_tensors device_spellings"
     ),
     "Finding mistakes that are no conflict of two operands": (
