@@ -365,3 +365,43 @@ def test_a_file_that_callers_call_pretrained(
     """What others have trained can be loaded anywhere, whatever the function that loads it calls the path."""
     files = {"network.py": NETWORK.replace("{told}", told), "learn.py": LEARN.replace("{option}", option)}
     assert _in_project(tmp_path, files, "network.py") == found
+
+
+# -- where a tensor is, is no choice of a program
+
+LAYER = """
+import torch
+from torch import nn
+
+
+class Loss(nn.Module):
+    def forward(self, x, y):
+        device = torch.device("cuda") if x.is_cuda else torch.device("cpu")
+        weights = torch.ones(x.shape[0]).to(device)
+        labels = torch.zeros(x.shape[0], dtype=torch.long).cuda()
+        return (nn.functional.cross_entropy(x, labels, reduction="none") * weights).sum() + y
+"""
+RUNS = """
+import torch
+from layer import Loss
+
+{before}
+net = torch.nn.Linear(3, 3){moved}
+loss = Loss()
+for x, y in torch.utils.data.DataLoader(read()):
+    loss(net(x{moved}), y{moved}).backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "moved", "found"),
+    [
+        ("", ".cuda()", []),
+        ('device = "cuda" if torch.cuda.is_available() else "cpu"', ".to(device)", ["TDV018"]),
+        ("", "", ["TDV018"]),
+    ],
+)
+def test_where_a_tensor_is(tmp_path: Path, before: str, moved: str, found: list[str]) -> None:
+    """What asks a tensor chooses nothing in a program that takes all of them to a GPU."""
+    files = {"layer.py": LAYER, "run.py": RUNS.replace("{before}", before).replace("{moved}", moved)}
+    assert _in_project(tmp_path, files, "layer.py") == found
