@@ -405,3 +405,31 @@ def test_where_a_tensor_is(tmp_path: Path, before: str, moved: str, found: list[
     """What asks a tensor chooses nothing in a program that takes all of them to a GPU."""
     files = {"layer.py": LAYER, "run.py": RUNS.replace("{before}", before).replace("{moved}", moved)}
     assert _in_project(tmp_path, files, "layer.py") == found
+
+
+# -- a module's `type`
+
+DOWN = """
+import torch
+from torch import nn
+
+dtype = {dtype}
+image = torch.zeros(1, 3, 8, 8).cuda()
+down = nn.Conv2d(3, 3, 3).type(dtype)
+down(image)
+"""
+
+
+@pytest.mark.parametrize(
+    ("dtype", "found"),
+    [
+        ("torch.cuda.FloatTensor", []),
+        ("torch.cuda.FloatTensor if torch.cuda.is_available() else torch.FloatTensor", []),
+        ("read()", []),
+        ("torch.float32", ["TDV001"]),
+        ("torch.FloatTensor", ["TDV001"]),
+    ],
+)
+def test_a_module_is_cast_to_a_type_of_cuda(tmp_path: Path, dtype: str, found: list[str]) -> None:
+    """`.type(torch.cuda.FloatTensor)` takes all that a module has to the GPU."""
+    assert _in_project(tmp_path, {"down.py": DOWN.replace("{dtype}", dtype)}, "down.py") == found
