@@ -23,7 +23,7 @@ from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.project_calls import calls_of
-from torchdev_lint.flow.reach import imported_by
+from torchdev_lint.flow.reach import imported_by, said
 from torchdev_lint.flow.settled_flags import is_among, without_settled
 from torchdev_lint.flow.trees import parents, walk
 
@@ -31,9 +31,6 @@ MAX_FILES = 24
 """That lead to a file; where there are more, it is not known what does."""
 MAX_DEPTH = 3
 """Callers of callers."""
-
-_LEFT_OUT = re.compile(r"(?s)\"\"\".*?\"\"\"|'''.*?'''|#[^\n]*")
-"""What a text says to its readers."""
 
 _INSISTS = re.compile(
     r"assert\s+torch\.cuda\.is_available\(\)|if\s+not\s+torch\.cuda\.is_available\(\)\s*:\s*(?:raise|(?:sys\.)?exit)\b"
@@ -104,11 +101,6 @@ def numbers_accelerator(text: str) -> bool:
 def does_without(text: str) -> bool:
     """Whether a text has a sign that its program may run without an accelerator."""
     return _DOES_WITHOUT.search(_TELLS.sub("", _INSISTS.sub("", without_settled(said(text))))) is not None
-
-
-def said(text: str) -> str:
-    """A text less its comments and documentation."""
-    return _LEFT_OUT.sub("", text)
 
 
 def is_for_accelerators(analysis: Analysis) -> bool:

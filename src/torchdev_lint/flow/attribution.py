@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from torchdev_lint.flow import device_values, private_helpers, reach
+from torchdev_lint.flow.absent_arguments import is_never_given
 from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.caller_results import is_moved_then
 from torchdev_lint.flow.callers_elsewhere import given_from_host
@@ -117,7 +118,9 @@ def worth_telling(frame: Frame, found: Conflict, *, anywhere: bool = False) -> b
             if root[0] == "self" and not _has_parameters(frame.state(Object(root))):
                 return False
             if root[0] == "parameter" and (
-                learn(given_from_host, frame, root) or learn(is_moved_then, frame, root)
+                learn(given_from_host, frame, root)
+                or learn(is_moved_then, frame, root)
+                or learn(is_never_given, frame, root)
             ):
                 return False
     used = any(isinstance(leaf, Accelerator) for leaf in (found.left, found.right))

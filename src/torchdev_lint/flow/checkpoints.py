@@ -23,6 +23,7 @@ from torchdev_lint.flow import (
     loading_scopes,
     operands,
     others_weights,
+    reach,
     read_on_host,
     savers,
 )
@@ -198,9 +199,11 @@ def _is_on_accelerator(frame: Frame) -> bool:
 def _stays_on_host(frame: Frame) -> bool:
     """Whether the file saves what it loads, or its like, and never speaks of devices: it was on the CPU when it was saved.
 
-    So is what a script beside it saves, when neither speaks of devices.
+    So is what a script beside it saves, when neither speaks of devices, and whatever is saved where the whole project does not.
     """
-    if frame.analysis.speaks_of_devices:
+    if reach.is_all_on_host(frame.analysis):
+        return True
+    if frame.analysis.speaks_of_devices and speaks_of_devices(reach.said(frame.analysis.written)):
         return False
     return frame.analysis.says(SAVING) or frame.analysis.learn(_saved_beside, frame.analysis)
 
@@ -210,7 +213,9 @@ def _saved_beside(analysis: Analysis) -> bool:
     known = analysis.notes.get("saved beside")
     if known is None:
         saving = [text for text in analysis.imports.texts_around(analysis) if SAVING.search(text) is not None]
-        known = analysis.notes["saved beside"] = bool(saving) and not any(map(speaks_of_devices, saving))
+        known = analysis.notes["saved beside"] = bool(saving) and not any(
+            speaks_of_devices(reach.said(text)) for text in saving
+        )
     return bool(known)
 
 

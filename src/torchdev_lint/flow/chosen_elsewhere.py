@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from torchdev_lint.flow import accelerator_programs, device_values
+from torchdev_lint.flow.conditions import atoms
 from torchdev_lint.flow.lattice import Accelerator, Choice, Cpu, leaves
 from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.settled_flags import is_among, settled_in
@@ -47,10 +48,50 @@ def choice(frame: Frame, node: cst.BaseExpression, kind: str) -> tuple[str, str]
         or frame.analysis.learn(_is_under_a_test, frame.analysis, body, node)
     ):
         return None
+    if _follows_a_tensor(frame, found[0]) and _is_only_run_with_one(frame.analysis):
+        return None
     # beside a device that the file chooses, what its other functions use bypasses the choice as well
     if accelerator_programs.comes_after_use(frame, node, own=False, in_file=device is None):
         return None
     return found
+
+
+def _follows_a_tensor(frame: Frame, name: str) -> bool:
+    """Whether what decides is where some tensor is: `if x.is_cuda:`, `device = "cuda" if x.is_cuda else "cpu"`."""
+    if name.endswith(".is_cuda"):
+        return True
+    return any(
+        held == name
+        and isinstance(device, Choice)
+        and all(atom.kind == "device-type" for atom in atoms(device.guard))
+        for held, device in device_values.device_names(frame)
+    )
+
+
+_IS_CUDA = re.compile(r"""\.is_cuda\b(?:\s*else\s+(?:torch\.device\(\s*)?['"]cpu['"])?""")
+"""A tensor is asked, and where the CPU is taken, as it is there."""
+
+
+def _is_only_run_with_one(analysis: Analysis) -> bool:
+    """Whether all that runs the file uses an accelerator, and nothing there has any other sign of doing without than to ask a tensor.
+
+    Where a tensor is decides nothing in a program that takes all of them to a GPU.
+    """
+    key = ("only run with one", analysis.written)
+    known: bool | None = analysis.notes.get(key)
+    if known is None:
+        files = accelerator_programs.leading_here(analysis) if analysis.imports.is_known() else None
+        known = analysis.notes[key] = (
+            files is not None
+            and not any(
+                accelerator_programs.does_without(_IS_CUDA.sub("", text)) for text, _ in files.values()
+            )
+            and any(
+                is_run and path != analysis.source.path and accelerator_programs.uses_accelerator(text)
+                for path, (text, is_run) in files.items()
+            )
+        )
+    return known
 
 
 def _device_with_a_fallback(frame: Frame, kind: str) -> tuple[str, str] | None:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 
-from torchdev_lint.flow.accelerator_programs import importing, leading_here, said
+from torchdev_lint.flow.accelerator_programs import importing, leading_here
 from torchdev_lint.flow.analysis import Analysis
-from torchdev_lint.flow.reach import imported_by
+from torchdev_lint.flow.reach import imported_by, said
 
 MAX_FILES = 60
 """Of a program; of a larger one the whole project is taken for it."""

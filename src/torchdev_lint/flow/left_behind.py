@@ -44,8 +44,20 @@ def parts(frame: Frame, elements: Sequence[cst.BaseElement], value: Object) -> d
     places = {one.value.value: one.value for one in elements if isinstance(one.value, cst.Name)}
     if len(places) != len(elements) or len(places) < 2 or frame.state(value).kind != "unknown":
         return {}
+    if _is_computed_by_module(frame):
+        return {}
     left = frame.analysis.learn(_left_of_tuple, frame, tuple(places))
     return {name: _left(places[name], sure=sure) for name, sure in left.items()}
+
+
+def _is_computed_by_module(frame: Frame) -> bool:
+    """Whether what is unpacked comes of a method of the module that is read: there are its parameters, which move with it."""
+    match frame.assigning:
+        case cst.Assign(value=cst.Call(func=cst.Attribute(value=cst.Name(value="self")))):
+            owner = None if frame.function is None else frame.function.owner
+            return owner is not None and owner.is_module
+        case _:
+            return False
 
 
 def item(frame: Frame, target: cst.Name, value: Object) -> Tensor | None:

@@ -18,13 +18,13 @@ from torchdev_lint.flow import loading_scopes, reach
 from torchdev_lint.flow.accelerator_programs import (
     does_without,
     numbers_accelerator,
-    said,
     uses_accelerator,
 )
 from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.compiled_kernels import imports_what_needs_one, runs_on_gpus_only
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.operands import dotted
+from torchdev_lint.flow.reach import said
 from torchdev_lint.flow.saved_files import SAVING
 from torchdev_lint.flow.trees import walk
 from torchdev_lint.torch_api.checkpoints import SAVING_WORDS
@@ -123,10 +123,23 @@ def _is_unused(
         return False
     others = analysis.imports.mentioning(name) or ()
     used = re.compile(rf"(?<!def )(?<!class )\b{re.escape(name)}\b")
-    if any(used.search(said(text)) for text in (own, *(text for _, text in others))):
+    if used.search(said(own)) or any(used.search(_less_its_own(text, name, top)) for _, text in others):
         return False
     script = re.sub(r"^.*[/\\]", "", analysis.source.path)
     return not analysis.imports.in_notebooks(name) and not analysis.imports.documents((name, script))
+
+
+def _less_its_own(text: str, name: str, top: cst.ClassDef | cst.FunctionDef) -> str:
+    """What another file says, less the calls of a method of this name that its own classes have: `self.load(path)`, with a `def load(self`.
+
+    A class of it that inherits from the one that loads may call that.
+    """
+    words = said(text)
+    if not isinstance(top, cst.ClassDef) or not re.search(rf"\bdef {re.escape(name)}\(self\b", words):
+        return words
+    if re.search(rf"\bclass \w+\([^)]*\b{re.escape(top.name.value)}\b", words):
+        return words
+    return re.sub(rf"\bself\.{re.escape(name)}\(", "", words)
 
 
 def _saves_as_it_works(analysis: Analysis, owner: cst.ClassDef) -> bool:

@@ -320,6 +320,13 @@ def call_module_method(frame: Frame, thing: Object, name: str, site: CallSite) -
             return Tensor(state.device)
         case _ if name in hooks.REGISTERS:
             return hooks.register(frame, thing, name, site)
+        case "type" if state.kind == "module" and (given := site.get(0, "dst_type")) is not None:
+            target = transfers.type_target(given.value)
+            if target == UNKNOWN_DEVICE:
+                forget_device(frame, thing)
+            elif target is not None:
+                move(frame, thing, device_values.moved_to(frame, target, site.node))
+            return thing
         case _ if name in api.MODULE_STAYS:
             return thing
         case _:

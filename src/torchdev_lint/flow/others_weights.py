@@ -15,6 +15,7 @@ from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.callsites import Argument
 from torchdev_lint.flow.conditions import atoms
 from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.project_calls import argument_given, calls_by_others
 from torchdev_lint.flow.trees import all_parameters, walk
 from torchdev_lint.flow.values import Api, Literal, Value
 from torchdev_lint.torch_api import checkpoints as api
@@ -44,6 +45,46 @@ def are_named(frame: Frame, path: cst.BaseExpression, words: Sequence[str], name
         any(api.OF_OTHERS.search(word) for word in (*words, *tested, function, name.rpartition("/")[2]))
         or _is_backbone(frame, path)
         or _is_published_by_default(frame, path)
+        or _is_given_as_published(frame, path)
+    )
+
+
+MAX_DEPTH = 3
+"""Callers of callers."""
+
+
+def _is_given_as_published(frame: Frame, path: cst.BaseExpression) -> bool:
+    """Whether whoever calls the function calls the file what others have trained: `def load(path)`, and `load(args.pretrained)`."""
+    function = frame.function
+    if (
+        function is None
+        or not isinstance(function.node, cst.FunctionDef)
+        or not isinstance(path, cst.Name)
+        or frame.source.foreign
+    ):
+        return False
+    owner = "" if function.owner is None else function.owner.name
+    return frame.analysis.learn(_all_give_published, frame, function.node, owner, path.value, 0)
+
+
+def _all_give_published(frame: Frame, node: cst.FunctionDef, owner: str, parameter: str, depth: int) -> bool:
+    """Whether each call does, or hands on what its function says to be that, or is given as such itself; somebody has to call it."""
+    given = [
+        (argument_given(node, call, parameter), scope) for call, scope in calls_by_others(frame, node, owner)
+    ]
+    return bool(given) and all(
+        value is not None
+        and (any(map(api.OF_OTHERS.search, words_of(value))) or _hands_on(frame, value, scope, depth))
+        for value, scope in given
+    )
+
+
+def _hands_on(frame: Frame, value: cst.BaseExpression, scope: cst.FunctionDef | None, depth: int) -> bool:
+    if scope is None or not isinstance(value, cst.Name) or depth >= MAX_DEPTH:
+        return False
+    return _is_told_published(scope, value.value) or (
+        any(line is scope for line in frame.analysis.module.body)
+        and _all_give_published(frame, scope, "", value.value, depth + 1)
     )
 
 

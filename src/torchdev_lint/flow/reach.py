@@ -44,6 +44,9 @@ RUNS_MODELS = re.compile(
 )
 """Libraries, and what programs call things, that put a model on an accelerator of their own accord."""
 
+_IN_NOTEBOOKS = ("cuda", "device", ".to(", "Trainer(", "Learner", "lightning", "accelerat")
+"""What notebooks say that put something on an accelerator."""
+
 Block = tuple[str, str]
 """A definition (or an assignment: `MODELS = {"a": A}`) at the top of a file, by name, with its text; what just runs has no name."""
 
@@ -75,6 +78,15 @@ def without_imports(text: str) -> str:
     return _IMPORTS.sub("", text)
 
 
+_LEFT_OUT = re.compile(r"(?s)\"\"\".*?\"\"\"|'''.*?'''|#[^\n]*")
+"""What a text says to its readers."""
+
+
+def said(text: str) -> str:
+    """A text less its comments and documentation."""
+    return _LEFT_OUT.sub("", text)
+
+
 def stays_on_host(analysis: Analysis, name: str) -> bool:
     """Whether all that gets to a definition at the top of the checked file, of a program, leaves everything on the CPU.
 
@@ -92,6 +104,27 @@ def trains_on_host(analysis: Analysis) -> bool:
         return False
     others = [text for _, text in analysis.imports.mentioning("torch") or ()]
     return not any(map(_moves, others)) and any(".backward(" in text for text in others)
+
+
+def is_all_on_host(analysis: Analysis) -> bool:
+    """Whether nothing in the project but comments and documentation speaks of devices, in files and notebooks that name PyTorch.
+
+    What a program says in a comment only (`# model.cuda()`) it does not do.
+    """
+    known: bool | None = analysis.notes.get("all on host")
+    if known is None:
+        known = analysis.notes["all on host"] = _is_all_on_host(analysis)
+    return known
+
+
+def _is_all_on_host(analysis: Analysis) -> bool:
+    others = analysis.imports.mentioning("torch")
+    if others is None:
+        return False
+    texts = (analysis.written, *(text for _, text in others))
+    return not any(_moves(said(text)) for text in texts) and not any(
+        map(analysis.imports.in_notebooks, _IN_NOTEBOOKS)
+    )
 
 
 def _stays(analysis: Analysis, name: str) -> bool:

@@ -258,7 +258,7 @@ def _is_main_guard(test: cst.BaseExpression) -> bool:
 
 @statement(cst.Try, cst.TryStar)
 def visit_Try(frame: Frame, node: cst.Try | cst.TryStar) -> None:
-    failed: Formula = Atom("opaque", ("exception", id(node), frame.uid, frame.salt))
+    failed: Formula = _absence(node) or Atom("opaque", ("exception", id(node), frame.uid, frame.salt))
     start = frame.env
     returned = len(frame.returns)
     body_env = start.copy()
@@ -292,6 +292,23 @@ def visit_Try(frame: Frame, node: cst.Try | cst.TryStar) -> None:
         frame.resume(finished if reachable else None)
     else:
         frame.resume(met)
+
+
+def _absence(node: cst.Try | cst.TryStar) -> Formula | None:
+    """That there is no GPU, if nothing else is handled: `try: x = x.cuda()`, and `except AssertionError: x = x`.
+
+    A PyTorch without CUDA raises it where something is to be moved there (torch/cuda/__init__.py, `_lazy_init`).
+    """
+    moves = any(
+        isinstance(part, cst.Call)
+        and isinstance(part.func, cst.Attribute)
+        and part.func.attr.value == "cuda"
+        and not part.args
+        for part in walk(node.body)
+    )
+    if not moves or not all(_caught(handler) == {"AssertionError"} for handler in node.handlers):
+        return None
+    return negate(Atom("available", ("cuda",)))
 
 
 def _finish_returns(frame: Frame, body: Sequence[cst.CSTNode], first: int) -> None:

@@ -15,8 +15,6 @@ from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import (
     UNKNOWN_DEVICE,
-    Accelerator,
-    Cpu,
     Device,
     Symbol,
     choose,
@@ -26,10 +24,9 @@ from torchdev_lint.flow.operands import Given
 from torchdev_lint.flow.patterns import assign
 from torchdev_lint.flow.tensor_values import tensor_device
 from torchdev_lint.flow.torch_factories import is_new_scalar
-from torchdev_lint.flow.transfers import device_keyword, transfer_target
+from torchdev_lint.flow.transfers import device_keyword, transfer_target, type_target
 from torchdev_lint.flow.values import (
     UNKNOWN,
-    Api,
     DeviceValue,
     Dtype,
     Either,
@@ -143,19 +140,15 @@ def _of_type(frame: Frame, tensor: Tensor, given: Value, site: CallSite) -> Tens
     match given:
         case Dtype():
             return tensor
-        case Api(path=path) if path.startswith("torch.cuda."):
-            return _as_it_is(tensor, device_values.moved_to(frame, Accelerator("cuda"), site.node))
-        case Api(path=path) if path.startswith("torch.") and path.endswith("Tensor"):
-            return _as_it_is(tensor, device_values.moved_to(frame, Cpu(), site.node))
-        case Literal(value=str(text)):
-            there = Accelerator("cuda") if ".cuda." in text else Cpu()
-            return _as_it_is(tensor, device_values.moved_to(frame, there, site.node))
         case Either(guard, then, otherwise):
             # `Tensor = torch.cuda.FloatTensor if cuda else torch.FloatTensor`
             left, right = (_of_type(frame, tensor, one, site) for one in (then, otherwise))
             return _as_it_is(tensor, choose(guard, left.device, right.device))
         case _:
-            return Tensor(UNKNOWN_DEVICE)
+            target = type_target(given)
+            if target is None or target == UNKNOWN_DEVICE:
+                return Tensor(UNKNOWN_DEVICE)
+            return _as_it_is(tensor, device_values.moved_to(frame, target, site.node))
 
 
 def _as_it_is(tensor: Tensor, device: Device) -> Tensor:

@@ -17,9 +17,13 @@ from torchdev_lint.flow.lattice import (
     Accelerator,
     Cpu,
     Device,
+    choose,
 )
 from torchdev_lint.flow.tensor_values import tensor_device
 from torchdev_lint.flow.values import (
+    Api,
+    Dtype,
+    Either,
     Literal,
     Value,
 )
@@ -60,6 +64,28 @@ def transfer_target(frame: Frame, site: CallSite, name: str, *, sure: bool = Tru
     if _is_none(first.value):
         return None
     return device_values.target_of(frame, first.value, first.node.value)
+
+
+def type_target(given: Value) -> Device | None:
+    """Where `.type(given)` takes a tensor, or a module with all that it has (torch/nn/modules/module.py, `type`).
+
+    None: nowhere, as it is a dtype. Of what is not known it is not known.
+    """
+    match given:
+        case Dtype():
+            return None
+        case Api(path=path) if path.startswith("torch.cuda."):
+            return Accelerator("cuda")
+        case Api(path=path) if path.startswith("torch.") and path.endswith("Tensor"):
+            return Cpu()
+        case Literal(value=str(text)):
+            return Accelerator("cuda") if ".cuda." in text else Cpu()
+        case Either(guard, then, otherwise):
+            # `Tensor = torch.cuda.FloatTensor if cuda else torch.FloatTensor`
+            left, right = type_target(then), type_target(otherwise)
+            return UNKNOWN_DEVICE if left is None or right is None else choose(guard, left, right)
+        case _:
+            return UNKNOWN_DEVICE
 
 
 def cuda_argument(frame: Frame, site: CallSite) -> Device:

@@ -137,7 +137,7 @@ MODULE_STAYS = frozenset(
         "gradient_checkpointing_enable tie_weights"
     ).split()
 )
-"""Module methods that return the module (or nothing) and leave it where it is."""
+"""Module methods that return the module (or nothing) and leave it where it is; `type` does if it is given a dtype."""
 
 IN_PLACE_MOVES = frozenset("to cuda cpu to_empty".split()) | ACCELERATOR_METHODS
 """Module methods that move it in place and return it."""
