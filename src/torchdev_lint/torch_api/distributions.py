@@ -13,14 +13,18 @@ FAMILIES = frozenset(
 )
 """Distributions that are made from tensors or numbers, and compute with them."""
 
+MIXTURES = {"MixtureSameFamily": ("mixture_distribution", "component_distribution")}
+"""Their weights and what is weighed are distributions, which `log_prob`, `sample` and `mean` bring together
+(torch/distributions/mixture_same_family.py)."""
+
 WRAPPERS = {
     "Independent": (0, "base_distribution"),
     "MixtureSameFamily": (1, "component_distribution"),
 }
 """Distributions that are made from another one, and which argument that is."""
 
-PICKS = frozenset({"MixtureSameFamily"})
-"""Those that draw from one of several components: a single draw may have no dimension left."""
+PICKS = {"MixtureSameFamily": (0, "mixture_distribution")}
+"""Those that draw from one of several components, by the weights of another distribution: a single draw may have no dimension left."""
 
 OF_VECTORS = {
     "Dirichlet": True,
