@@ -225,8 +225,8 @@ def _assign_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
     match container:
         case Entries() | Items() | Many():
             mixed_lists.forget(frame, container)
-            held = _under_device(frame, key, value)
-            change(frame, container, _with_item(container, key, held), target.value)
+            one = _under_device(frame, key, value)
+            change(frame, container, _with_item(container, key, one), target.value)
         case Either():
             dict_classes.forget(frame, container)
             _assign_item_of_each(frame, target, container, key, value)
