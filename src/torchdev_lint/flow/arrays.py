@@ -9,6 +9,7 @@ import libcst as cst
 
 from torchdev_lint.flow import truths
 from torchdev_lint.flow.callsites import CallSite
+from torchdev_lint.flow.conditions import Key
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.values import UNKNOWN, Api, Items, Literal, Many, Object, Value
 from torchdev_lint.torch_api import factories
@@ -39,9 +40,17 @@ def _is_of_list(site: CallSite) -> bool:
 
 
 def dimensions(frame: Frame, value: Value) -> int:
-    """How many dimensions a NumPy array has at least that the program has just made."""
-    if isinstance(value, Object) and value.key[0] == "call":
-        return int(frame.analysis.notes.get((_DIMENSIONS, value.key[1]), 0))
+    """How many dimensions a NumPy array has at least that the program has just made, or what is taken from one."""
+    return _of_key(frame, value.key) if isinstance(value, Object) else 0
+
+
+def _of_key(frame: Frame, key: Key) -> int:
+    if key[0] == "call":
+        return int(frame.analysis.notes.get((_DIMENSIONS, key[1]), 0))
+    if key[0] == "item" and len(key) == 3 and isinstance(key[2], tuple) and truths.is_of_array(frame, key):
+        return min(
+            1, _of_key(frame, key[2])
+        )  # by an array, be it of numbers or a mask: one dimension is left
     return 0
 
 

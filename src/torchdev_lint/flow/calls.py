@@ -354,6 +354,8 @@ def call_attribute(frame: Frame, receiver: Value, name: str, site: CallSite) -> 
                 dict_classes.forget(frame, receiver)
             if name in workers.METHODS and all(workers.is_worker(frame, thing) for thing in things):
                 return join_all([call_object_method(frame, thing, name, site) for thing in things])
+            if name in hooks.REGISTERS:  # of a loop over all modules: each of them has the hook
+                return join_all([call_object_method(frame, thing, name, site) for thing in things])
             if name not in module_api.IN_PLACE_MOVES:
                 joined = call_each(frame, things, lambda thing: call_object_method(frame, thing, name, site))
                 if joined is not None:
@@ -493,6 +495,8 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
     modules.note_evidence(frame, thing, name)
     state = _of_unread_class(frame.state(thing)) if unread else frame.state(thing)
     if state.kind == "module":
+        if name == "apply":
+            hooks.run_applied(frame, thing, site, call_value)
         found = modules.call_module_method(frame, thing, name, site)
         if found is not None:
             return found

@@ -19,6 +19,7 @@ from torchdev_lint.flow import (
     own_state,
     placements,
     torch_bases,
+    truths,
 )
 from torchdev_lint.flow.built_within import built_on_default_device
 from torchdev_lint.flow.callsites import CallSite
@@ -521,7 +522,12 @@ def symbolic_self(model: ClassModel) -> tuple[Object, Environment]:
         span = (first, definition.analysis.frames)
         scratch.set_state(thing, replace(scratch.state(thing), span=span))
     state = scratch.state(thing)
-    unstable = analysis.learn(own_state.unstable, model, initializer, state.attributes)
+    arrays = {
+        name
+        for name, value in state.attributes.items()
+        if isinstance(value, Object) and truths.is_of_array(scratch, value.key)
+    }
+    unstable = analysis.learn(own_state.unstable, model, initializer, state.attributes, arrays)
     plain = {name: value for name, value in state.attributes.items() if name not in state.registered}
     notes[_AT_FIRST, model] = analysis.learn(own_state.held_at_first, model, initializer, plain)
     attributes = {

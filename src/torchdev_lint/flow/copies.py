@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import libcst as cst
 
+from torchdev_lint.flow import placements
 from torchdev_lint.flow.callsites import Argument, CallSite, Implied, implied_items
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
@@ -25,9 +26,15 @@ FUNCTIONAL_CALLS = frozenset(
 
 
 def copy(frame: Frame, site: CallSite) -> Value:
-    """The result of `copy.deepcopy(value)`."""
+    """The result of `copy.deepcopy(value)`; a model that has not been moved yet is built again by it, and has to be moved by itself."""
     value = site.positional()[0].value
-    return _deep_copy(frame, site, value, {}) if isinstance(value, Object) else value
+    if not isinstance(value, Object):
+        return value
+    made = _deep_copy(frame, site, value, {})
+    if frame.state(made).kind == "module" and isinstance(site.node, cst.Call):
+        placements.note_built(frame, site.node)
+        placements.built_with(frame, made, site.node)
+    return made
 
 
 def _deep_copy(frame: Frame, site: CallSite, thing: Object, copies: dict[Object, Object]) -> Object:

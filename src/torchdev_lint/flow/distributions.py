@@ -6,6 +6,8 @@ on the default device (torch/distributions/utils.py, `broadcast_all`).
 
 from __future__ import annotations
 
+import libcst as cst
+
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
@@ -41,8 +43,10 @@ def construct(frame: Frame, path: str, site: CallSite) -> Value | None:
         argument = site.get(*WRAPPERS[name])
         inner = None if argument is None else argument.value
         held = None if inner is None else _held(frame, inner)
-        if held is None or not isinstance(inner, Object):
+        if argument is None or held is None or not isinstance(inner, Object):
             return None
+        if name in PICKS:
+            _weigh(frame, name, site, (held, argument.node.value))
         family = path if name in PICKS else frame.state(inner).api
         return _made(frame, site, family, replace(held, scalar=False))
     if name not in FAMILIES or site.has_star():
@@ -69,6 +73,24 @@ def construct(frame: Frame, path: str, site: CallSite) -> Value | None:
         elif isinstance(result, Tensor):
             device = result.device
     return _made(frame, site, path, Tensor(device, scalar=scalar))
+
+
+def _weigh(frame: Frame, name: str, site: CallSite, component: tuple[Tensor, cst.BaseExpression]) -> None:
+    """`MixtureSameFamily(mixture, component)`: whatever it is asked brings the weights and what is weighed together.
+
+    Both `log_prob` and `sample`, `mean` and `cdf` do, and both have a dimension for the components
+    (torch/distributions/mixture_same_family.py).
+    """
+    mixture = site.get(*PICKS[name])
+    weights = None if mixture is None else _held(frame, mixture.value)
+    if mixture is None or weights is None:
+        return
+    weighed, node = component
+    operands = [
+        Given(replace(weights, scalar=False), mixture.node.value, inside=True),
+        Given(replace(weighed, scalar=False), node, inside=True),
+    ]
+    combine(frame, site.node, name, operands, [SCALAR, SCALAR])
 
 
 def divergence(frame: Frame, site: CallSite) -> Value | None:

@@ -13,9 +13,11 @@ import libcst as cst
 
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.conditions import Key
+from torchdev_lint.flow.confinement import only_computes
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import Anywhere, leaves
+from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import (
     NONE,
     UNKNOWN,
@@ -131,6 +133,29 @@ def run(frame: Frame, thing: Object, result: Value, site: CallSite, call_value: 
                 device = frame.state(held).device
                 everywhere = all(isinstance(leaf, Anywhere) for leaf in leaves(device))
                 run(frame, held, result if everywhere else Tensor(device), site, call_value)
+
+
+def run_applied(frame: Frame, thing: Object, site: CallSite, call_value: CallValue) -> None:
+    """`model.apply(function)` calls it with each of the modules in turn: one that keeps what it finds outside of itself is read.
+
+    With which of them nothing is known, so that what it asks of its argument (`isinstance(m, nn.BatchNorm2d)`) stays open.
+    """
+    given = site.get(0, "fn")
+    if given is None or not isinstance(given.value, Function) or not _keeps_findings(given.value.node):
+        return
+    each = Object(("item", thing.key, "apply"), "")
+    call_value(frame, given.value, CallSite(site.node, (Argument(each, cst.Arg(cst.Name("_"))),)))
+
+
+def _keeps_findings(function: cst.FunctionDef | cst.Lambda) -> bool:
+    """Whether a function writes into what is not its own, itself or by another that it calls."""
+    if not only_computes(function):
+        return True
+    return any(
+        isinstance(node, (cst.Global, cst.Nonlocal))
+        or (isinstance(node, cst.AssignTarget) and isinstance(node.target, cst.Subscript))
+        for node in walk(function.body)
+    )
 
 
 def run_on_tensor(frame: Frame, tensor: Tensor, site: CallSite, call_value: CallValue) -> Value:

@@ -9,7 +9,7 @@ without a word about a device, as nothing else would show where they are. And wh
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -28,8 +28,13 @@ RUNS_FIRST = frozenset({"forward", "__call__"})
 """Methods that a module's first call runs."""
 
 
-def unstable(model: ClassModel, initializer: cst.FunctionDef | None, held: Mapping[str, Value]) -> set[str]:
-    """Names of attributes of `self` that methods other than `__init__` assign or move in place."""
+def unstable(
+    model: ClassModel,
+    initializer: cst.FunctionDef | None,
+    held: Mapping[str, Value],
+    arrays: Collection[str] = (),
+) -> set[str]:
+    """Names of attributes of `self` that methods other than `__init__` assign or move in place; `arrays` are NumPy's."""
     writers = _writers(model, initializer)
     setters = {} if initializer is None else _setters(model, initializer)
     return (
@@ -40,7 +45,10 @@ def unstable(model: ClassModel, initializer: cst.FunctionDef | None, held: Mappi
             for name, methods in writers.items()
             if not (made_on_host(held.get(name)) and all(id(method) in setters for method in methods))
             and not _stays_parameter(held.get(name), name, methods)
-            and not (_is_tensor(held.get(name)) and all(_changes_in_place(one, name) for one in methods))
+            and not (
+                (_is_tensor(held.get(name)) or name in arrays)
+                and all(_changes_in_place(one, name) for one in methods)
+            )
         }
     )
 

@@ -15,7 +15,7 @@ from torchdev_lint.flow import (
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
-from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Cpu, Symbol
+from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Cpu, Level, Symbol, conflict
 from torchdev_lint.flow.objects import (
     as_tuple,
     forget_attributes,
@@ -29,9 +29,11 @@ from torchdev_lint.flow.values import (
     UNKNOWN,
     AnyOf,
     Api,
+    DeviceValue,
     Either,
     Entries,
     Function,
+    Generator,
     Items,
     Literal,
     Many,
@@ -223,7 +225,8 @@ def _assign_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
     match container:
         case Entries() | Items() | Many():
             mixed_lists.forget(frame, container)
-            change(frame, container, _with_item(container, key, value), target.value)
+            one = _under_device(frame, key, value)
+            change(frame, container, _with_item(container, key, one), target.value)
         case Either():
             dict_classes.forget(frame, container)
             _assign_item_of_each(frame, target, container, key, value)
@@ -297,6 +300,21 @@ def item_name(frame: Frame, node: cst.Subscript) -> str | None:
             return None if text is None else f"[{text} since {frame.bound.get(text.partition('.')[0], 0)}]"
         case _:
             return None
+
+
+def _under_device(frame: Frame, key: Value, value: Value) -> Value:
+    """What is kept for one device, by that device, is on another one under another key: `self.masks[x.device] = mask.to(x.device)`.
+
+    What is somewhere else than its key says stays as it is: that is the same mistake under each of them.
+    """
+    keys = key.items if isinstance(key, Items) else (key,)
+    devices = [one.device for one in keys if isinstance(one, DeviceValue)]
+    if not devices or not isinstance(value, (Tensor, Generator)):
+        return value
+    found = conflict(value.device, devices[0], frame.env.path)
+    if found is not None and found.level != Level.NO:
+        return value
+    return replace(value, device=UNKNOWN_DEVICE)
 
 
 def _with_item(container: Items | Many | Entries, key: Value, value: Value) -> Items | Many | Entries:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import partial, reduce
 
 import libcst as cst
 
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.classes import FIELD, ClassModel
+from torchdev_lint.flow.conditions import Formula
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE
@@ -15,8 +17,10 @@ from torchdev_lint.flow.trees import all_parameters
 from torchdev_lint.flow.values import (
     NONE,
     UNKNOWN,
+    AnyOf,
     Api,
     Class,
+    Either,
     Entries,
     Items,
     Literal,
@@ -25,6 +29,7 @@ from torchdev_lint.flow.values import (
     Partial,
     State,
     Value,
+    join,
 )
 
 NAMESPACES = frozenset({"types.SimpleNamespace", "argparse.Namespace"})
@@ -52,7 +57,7 @@ def call(frame: Frame, path: str, site: CallSite) -> Value | None:
         return None
     thing = given[0]
     match path.removeprefix("dataclasses."):
-        case "replace" if isinstance(thing, Object):
+        case "replace" if isinstance(thing, (Object, AnyOf, Either)):
             return replaced(frame, thing, site)
         case "fields":
             return _fields(frame, thing, site)
@@ -143,10 +148,10 @@ def attributes_of(frame: Frame, thing: Object) -> Entries | None:
     return Entries(tuple(state.attributes.items()))
 
 
-def replaced(frame: Frame, thing: Object, site: CallSite) -> Value:
+def replaced(frame: Frame, thing: Object | AnyOf | Either, site: CallSite) -> Value:
     """`dataclasses.replace(thing, x=...)` and `thing._replace(x=...)`: a copy with other attributes."""
-    state = frame.state(thing)
-    if state.kind != "instance":
+    state = _instance(frame, thing)
+    if state is None:
         return frame.result_of(site.node)
     attributes = dict(state.attributes)
     for argument in site.arguments:
@@ -156,7 +161,33 @@ def replaced(frame: Frame, thing: Object, site: CallSite) -> Value:
             attributes |= {str(name): value for name, value in argument.value.entries}
     if site.has_unknown_star():
         attributes = {}
-    return frame.fresh(site.node, replace(state, attributes=attributes), thing.text)
+    text = thing.text if isinstance(thing, Object) else ""
+    return frame.fresh(site.node, replace(state, attributes=attributes), text)
+
+
+def _instance(frame: Frame, thing: Value) -> State | None:
+    """What is known of an instance, or of either of two of one class: what a generator yields in one turn of its loop or the next."""
+    match thing:
+        case Object():
+            state = frame.state(thing)
+            return state if state.kind == "instance" else None
+        case AnyOf(things=things):
+            return reduce(partial(_either_instance, None), (_instance(frame, one) for one in things))
+        case Either(guard, then, otherwise):
+            return _either_instance(guard, _instance(frame, then), _instance(frame, otherwise))
+        case _:
+            return None
+
+
+def _either_instance(guard: Formula | None, one: State | None, other: State | None) -> State | None:
+    if one is None or other is None or one.model is None or one.model is not other.model:
+        return None
+    both = {
+        name: join(guard, value, other.attributes[name])
+        for name, value in one.attributes.items()
+        if name in other.attributes
+    }
+    return replace(one, attributes=both)
 
 
 def _fields(frame: Frame, thing: Value, site: CallSite) -> Value:

@@ -19,8 +19,8 @@ WRAPPERS = {
 }
 """Distributions that are made from another one, and which argument that is."""
 
-PICKS = frozenset({"MixtureSameFamily"})
-"""Those that draw from one of several components: a single draw may have no dimension left."""
+PICKS = {"MixtureSameFamily": (0, "mixture_distribution")}
+"""Those that draw from one of several components, by the weights of another distribution: a single draw may have no dimension left."""
 
 OF_VECTORS = {
     "Dirichlet": True,
