@@ -1,8 +1,9 @@
 """TDV006: a tensor kept as a plain attribute of a module does not move with it.
 
 ## What it does
-Finds tensors that an `nn.Module` keeps as plain attributes (also inside lists, tuples and dicts, or in an object of a class that is
-no module; also where they are parameters or buffers under a condition only) and uses together with what moves: its inputs, its parameters and buffers, the outputs of its submodules.
+Finds tensors that an `nn.Module` keeps as plain attributes (also inside lists, tuples and dicts, in an object of a class that is no
+module, or where only a condition makes them parameters or buffers) and uses together with what moves: its inputs, its parameters and
+buffers, the outputs of its submodules.
 
 ## Why it fails
 `Module.to` moves parameters, buffers and submodules. A tensor that was merely assigned stays on the CPU:
