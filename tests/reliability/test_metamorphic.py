@@ -23,6 +23,7 @@ pytestmark = pytest.mark.untraced
 PROGRAMS = sorted((Path(__file__).parents[1] / "programs").glob("*.py"))
 SAMPLE = PROGRAMS[::6]
 DIFFERENT_WHEN_SPLIT: dict[str, str] = {
+    "hook_running_moments_bad": "hooks that a function of another file registers",
     "callbacks_running_mean_bad": "what a callback is given by a trainer of another file is not known in its own (TDV004)",
     "default_device_set_back_bad": "which default device another file sets is not known in the file of the class (TDV006)",
     "ema_copied_before_move_bad": "which of two models was moved is not known in the file of the class that keeps one (TDV004)",
