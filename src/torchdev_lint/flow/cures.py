@@ -306,6 +306,10 @@ def beside_self(frame: Frame, origin: Origin) -> str | None:
     receiver = None if function is None else function.receiver
     if isinstance(receiver, Object):
         for name, value in frame.state(receiver).attributes.items():
-            if isinstance(value, Tensor) and name in frame.state(receiver).registered:
+            if (
+                isinstance(value, Tensor)
+                and name in frame.state(receiver).registered
+                and name.isidentifier()  # not under a computed one
+            ):
                 return f"self.{name}.device"
     return None

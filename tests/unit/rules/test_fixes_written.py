@@ -367,3 +367,16 @@ def test_what_a_list_holds_is_copied_where_each_is_made(read: str, content: list
         f"    for x in xs:\n        kept.append(model(x.to('cuda')))\n    xs = [torch.ones(2, device='cuda')]\n    return {read}\n"
     )
     assert written(found(code, "TDV010")) == content
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [('"scale"', [", device=self.scale.device"]), ("1", None), ('f"scale_{dim}"', None)],
+)
+def test_a_device_is_not_read_of_a_computed_attribute(name: str, content: list[str] | None) -> None:
+    code = (
+        "class Block(nn.Module):\n    def __init__(self, dim):\n        super().__init__()\n"
+        f"        self.register_buffer({name}, torch.arange(dim).float())\n\n"
+        "    def reset_parameters(self):\n        self.freqs.copy_(torch.arange(len(self.freqs)).float())\n"
+    )
+    assert written(found(code, "TDV106")) == content
