@@ -5,7 +5,7 @@
 MIRRORS holds the repositories as `OWNER+NAME/repo`, `OWNER+NAME` or `OWNER/NAME` (bare or not). The command line names
 the file of the cause and the file that fails. An error is found if a finding touches a line of the cause, or the innermost
 line of the repository that fails, give or take one.
-`--missed` lists what is not found of the half that may be read; the other half is never listed.
+`--missed` lists what is not found of the rows that may be read; the unseen ones are never listed.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def main() -> None:
             )
             for scope in (row["scope"], "all"):
                 counted[row["part"], scope].update(errors=1, found=int(found))
-            if arguments.missed and not found and row["part"] == "read":
+            if arguments.missed and not found and row["part"] != "unseen":
                 print(f"missed: {row['repo']} {row['cause_file']}:{row['cause']} {row['why']}")
         for (part, scope), count in sorted(counted.items()):
             print(

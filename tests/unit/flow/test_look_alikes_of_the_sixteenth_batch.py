@@ -1,4 +1,4 @@
-"""Pairs of look-alikes from the seventeenth batch of repositories that nobody had looked at: projects, right beside wrong."""
+"""Pairs of look-alikes from the sixteenth batch of repositories that nobody had looked at: projects, right beside wrong."""
 
 from __future__ import annotations
 
