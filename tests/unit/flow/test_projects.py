@@ -231,7 +231,16 @@ HANDED = {
         ["TDV005 5"],
         None,
     ),
-    "a list": ("steps.run(model, [torch.ones(2, 3) for _ in range(9)])", ["TDV001 5"], "[t.to("),
+    "a list": (
+        "steps.run(model, [torch.ones(2, 3) for _ in range(9)])",
+        ["TDV001 5"],
+        ".to(next(model.parameters()).device)",
+    ),
+    "a list that has a name": (
+        "xs = [torch.ones(2, 3) for _ in range(9)]\nsteps.run(model, xs)",
+        ["TDV001 6"],
+        "[t.to(",
+    ),
     "a list of one": (
         "def f():\n    return torch.ones(3)\ndef g(x: torch.Tensor):\n    return steps.smooth(x, [f()] * (x.ndim - 2))",
         ["TDV105 8"],
