@@ -34,6 +34,8 @@ class Watcher:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             env={**UNMEASURED, "PYTHONUNBUFFERED": "1"},
+            # what a shell runs in the background ignores it, and so would all that it starts
+            preexec_fn=None if os.name == "nt" else lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         self.text = ""
         self.read = 0
