@@ -432,11 +432,15 @@ def _told_of_field(default: Value) -> dict[str, Value]:
     return {} if default == UNKNOWN else {"default": default}
 
 
-def _built(frame: Frame, factory: Value, site: CallSite) -> Value:
-    """What a field's factory makes for one more instance."""
+def _built(frame: Frame, factory: Value, site: CallSite, index: int) -> Value:
+    """What the factory of the field with this index makes for one more instance: a thing of its own, which no other field has."""
     from torchdev_lint.flow.calls import call_value
 
-    return call_value(frame, factory, CallSite(site.node))
+    outer = frame.round
+    frame.round = (*outer, -1 - index)  # as if each field had its turn in a loop
+    made = call_value(frame, factory, CallSite(site.node))
+    frame.round = outer
+    return made
 
 
 def _fill_record(frame: Frame, thing: Object, model: ClassModel, site: CallSite) -> None:
@@ -446,7 +450,7 @@ def _fill_record(frame: Frame, thing: Object, model: ClassModel, site: CallSite)
         if argument.star and not isinstance(argument.value, (Items, Entries)):
             rest = element_of(argument.value)
     index = 0
-    for name in model.fields:
+    for number, name in enumerate(model.fields):
         told = _told_of_field(model.class_attribute(name))
         given = None if told.get("init") == Literal(value=False) else site.get(index, name)
         index += told.get("init") != Literal(value=False)
@@ -456,7 +460,7 @@ def _fill_record(frame: Frame, thing: Object, model: ClassModel, site: CallSite)
         elif rest is not None:
             value = rest
         elif "default_factory" in told:
-            value = _built(frame, told["default_factory"], site)
+            value = _built(frame, told["default_factory"], site, number)
         elif "default" in told:
             value = told["default"]
         if value != UNKNOWN:

@@ -96,8 +96,10 @@ def refreshed(env: Environment, value: Value, depth: int = 3) -> Value:
     if value.cell is not None:
         state = env.found(value.cell)
         if state is not None and state.kind == "cell":
-            value = state.element
-            assert isinstance(value, (Items, Many, Entries))
+            kept = state.element
+            if not isinstance(kept, (Items, Many, Entries)):
+                return kept  # one container on one way, another on another
+            value = kept
     if depth == 0:
         return value
     match value:

@@ -215,6 +215,75 @@ PAIRS: dict[str, tuple[str, str]] = {
         net(torch.rand(2, 3))
         """,
     ),
+    "lists of a record, each of its own": (
+        """
+        from dataclasses import dataclass, field
+        @dataclass
+        class Inner:
+            seen: list = field(default_factory=list)
+        @dataclass
+        class Rollout:
+            states: list = field(default_factory=list)
+            names: set = field(default_factory=set)
+            rewards: list = field(default_factory=list)
+            inner: Inner = field(default_factory=Inner)
+            other: Inner = field(default_factory=Inner)
+        rollout = Rollout()
+        rollout.states.append(torch.ones(3, device=device))
+        rollout.names.add("one")
+        rollout.rewards.append(torch.ones(3))
+        rollout.inner.seen.append(torch.ones(3, device=device))
+        rollout.other.seen.append(torch.ones(3))
+        torch.stack(rollout.states) + torch.stack(rollout.inner.seen)
+        torch.stack(rollout.rewards) + torch.stack(rollout.other.seen)
+        """,
+        """
+        from dataclasses import dataclass, field
+        @dataclass
+        class Inner:
+            seen: list = field(default_factory=list)
+        @dataclass
+        class Rollout:
+            states: list = field(default_factory=list)
+            inner: Inner = field(default_factory=Inner)
+            other: Inner = field(default_factory=Inner)
+        rollout = Rollout()
+        rollout.states.append(torch.ones(3, device=device))
+        rollout.inner.seen.append(torch.ones(3))
+        rollout.other.seen.append(torch.ones(3, device=device))
+        torch.stack(rollout.states) + torch.stack(rollout.inner.seen)
+        """,
+    ),
+    "a dict and a set of a record, filled under conditions": (
+        """
+        from dataclasses import dataclass, field
+        @dataclass
+        class Names:
+            known: dict = field(default_factory=dict)
+            shown: set = field(default_factory=set)
+            def note(self, name, visible):
+                if visible:
+                    self.shown.add(name)
+                self.known[name] = torch.zeros(3, device=device)
+        names = Names()
+        names.note("a", input())
+        names.known.get("a", torch.zeros(3, device=device)) + torch.zeros(3, device=device)
+        """,
+        """
+        from dataclasses import dataclass, field
+        @dataclass
+        class Names:
+            known: dict = field(default_factory=dict)
+            shown: set = field(default_factory=set)
+            def note(self, name, visible):
+                if visible:
+                    self.shown.add(name)
+                self.known[name] = torch.zeros(3, device=device)
+        names = Names()
+        names.note("a", input())
+        names.known["a"] + torch.zeros(3)
+        """,
+    ),
     "the names of what is moved": (
         """
         MOVED = {"image", "target"}
