@@ -238,7 +238,7 @@ HANDED = {
     ),
     "a list that has a name": (
         "xs = [torch.ones(2, 3) for _ in range(9)]\nsteps.run(model, xs)",
-        ["TDV001 6"],
+        ["TDV001 5"],
         "[t.to(",
     ),
     "a list of one": (
