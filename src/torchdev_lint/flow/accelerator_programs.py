@@ -37,9 +37,12 @@ _INSISTS = re.compile(
 )
 """That there is an accelerator is asked to stop where there is none."""
 
+TAKES_TO_CURRENT = r"(?<!torch)\.cuda\(\s*(?:\)|non_blocking|async)|\.to\(\s*['\"]cuda['\"]"
+"""Something is taken to the current GPU (a pattern)."""
+
 _USES = re.compile(
-    r"(?<!torch)\.cuda\(\s*(?:\)|non_blocking|async)|\btorch\.cuda\.(?:\w*Tensor\b|set_device\()|"
-    r"\.to\(\s*['\"]cuda['\"]|\bdevice\s*=\s*['\"]cuda['\"]|torch\.device\(\s*['\"]cuda['\"]\s*\)(?!\s*if\b)|['\"]nccl['\"]|"
+    rf"{TAKES_TO_CURRENT}|\btorch\.cuda\.(?:\w*Tensor\b|set_device\()|"
+    r"\bdevice\s*=\s*['\"]cuda['\"]|torch\.device\(\s*['\"]cuda['\"]\s*\)(?!\s*if\b)|['\"]nccl['\"]|"
     r"\baccelerator\s*=\s*['\"](?:gpu|cuda)['\"]|\bTrainer\((?:[^()]|\([^()]*\))*?\bgpus\s*=\s*(?:-1|[1-9]|\[)"
 )
 """An accelerator is used, on the face of it whatever the machine."""

@@ -48,9 +48,8 @@ def _of_key(frame: Frame, key: Key) -> int:
     if key[0] == "call":
         return int(frame.analysis.notes.get((_DIMENSIONS, key[1]), 0))
     if key[0] == "item" and len(key) == 3 and isinstance(key[2], tuple) and truths.is_of_array(frame, key):
-        return min(
-            1, _of_key(frame, key[2])
-        )  # by an array, be it of numbers or a mask: one dimension is left
+        # by an array, be it of numbers or a mask: one dimension is left
+        return min(1, _of_key(frame, key[2]))
     return 0
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from torchdev_lint.flow.accelerator_programs import importing, leading_here
+from torchdev_lint.flow.accelerator_programs import TAKES_TO_CURRENT, importing, leading_here
 from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.reach import imported_by, said
 
@@ -27,9 +27,7 @@ _NAMES_A_GPU = re.compile(
 _MAKES_CURRENT = re.compile(r"\bset_device\(")
 """How a process makes the GPU that it numbers the current one (torch/cuda/__init__.py)."""
 
-_USES_CURRENT = re.compile(
-    r"(?<!torch)\.cuda\(\s*(?:\)|non_blocking|async)|\.to\(\s*['\"]cuda['\"]|torch\.device\(\s*['\"]cuda['\"]\s*\)"
-)
+_USES_CURRENT = re.compile(rf"{TAKES_TO_CURRENT}|torch\.device\(\s*['\"]cuda['\"]\s*\)")
 """How a program takes its things to the current GPU."""
 
 _WHERE_ANOTHER_IS = re.compile(r"\.is_cuda\b[^\n]*(?:\n[^\n]*)?")

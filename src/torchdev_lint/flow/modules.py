@@ -351,9 +351,8 @@ def _register(frame: Frame, thing: Object, site: CallSite) -> Value:
             note_late(frame, thing, value.value, value.node)
         held = value.value
         if isinstance(held, Tensor):
-            held = replace(
-                held, device=without_attribute(held.device)
-            )  # also what was kept under another name
+            # also what was kept under another name
+            held = replace(held, device=without_attribute(held.device))
         state = state.with_attribute(attribute, held)
         if state.api == "torch.nn.Module" and isinstance(value.value, Tensor) and not state.moved:
             # it has nothing else: it is where its parts are

@@ -22,8 +22,12 @@ def each_moved(place: Place, move: str) -> tuple[NodeEdit, ...]:
     """The same for all that a list holds: where each is made if that is written out (`[f(x) for x in xs]`), else one by one."""
     if place.item_node is not None:
         return moved(place.item_node, move, parenthesize=place.needs_parentheses)
-    text = f"({place.text})" if place.needs_parentheses else place.text
-    return (NodeEdit(place.value_node, "replace", f"[t{move} for t in {text}]"),)
+    return (NodeEdit(place.value_node, "replace", f"[t{move} for t in {wrapped(place)}]"),)
+
+
+def wrapped(place: Place) -> str:
+    """The text of a place, in parentheses where something follows that belongs to all of it."""
+    return f"({place.text})" if place.needs_parentheses else place.text
 
 
 def made_elsewhere(made: Made, target: str) -> NodeFix:

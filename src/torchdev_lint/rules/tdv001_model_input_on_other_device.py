@@ -47,7 +47,7 @@ from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.flow.events import ModelCall, OutputMoved
 from torchdev_lint.flow.lattice import Cpu
 from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Note, Rule
-from torchdev_lint.rules.edits import each_moved, moved
+from torchdev_lint.rules.edits import each_moved, moved, wrapped
 from torchdev_lint.rules.stories import notes
 from torchdev_lint.rules.wording import quoted
 
@@ -156,12 +156,8 @@ def _fix(event: ModelCall) -> NodeFix | None:
 def _transfer(place: Place, target: str) -> tuple[NodeEdit, ...]:
     node = place.value_node
     if place.container == "dict":
-        content = f"{{k: v.to({target}) for k, v in {_wrapped(place)}.items()}}"
+        content = f"{{k: v.to({target}) for k, v in {wrapped(place)}.items()}}"
         return (NodeEdit(node, "replace", content),)
     if place.container == "list":
         return each_moved(place, f".to({target})")
     return moved(node, f".to({target})", parenthesize=place.needs_parentheses)
-
-
-def _wrapped(place: Place) -> str:
-    return f"({place.text})" if place.needs_parentheses else place.text
