@@ -395,6 +395,8 @@ def test_a_default_that_no_file_of_a_program_takes(tmp_path: Path) -> None:
 def test_a_choice_that_is_of_no_use() -> None:
     """A flag, in a function that is only called with something that is on an accelerator."""
     function = """
+        pinned = torch.cuda.is_available()
+
         def distance(model, x, cuda=True):
             if cuda:
                 model.cuda()

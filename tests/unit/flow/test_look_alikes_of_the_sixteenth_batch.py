@@ -333,6 +333,10 @@ def create(kind, path=None):
     if kind == "base":
         net.begin_with(path)
     return net
+
+
+if __name__ == "__main__":
+    print(Detector())
 '''
 LEARN = """
 import argparse
@@ -367,6 +371,21 @@ def test_a_file_that_callers_call_pretrained(
     assert _in_project(tmp_path, files, "network.py") == found
 
 
+@pytest.mark.parametrize(
+    ("program", "found"),
+    [
+        ("", []),
+        ("fast = torch.cuda.is_available()\n", ["TDV009"]),
+        ("def learn(net):\n    return torch.optim.Adam(net.parameters())\n", ["TDV009"]),
+    ],
+)
+def test_a_file_that_only_defines_networks(tmp_path: Path, program: str, found: list[str]) -> None:
+    """What such a file loads, others publish, unless it trains, saves, or knows machines without an accelerator."""
+    network = NETWORK.replace("{told}", "where it is").split("if __name__")[0] + program
+    files = {"network.py": network, "learn.py": LEARN.replace("{option}", "weights")}
+    assert _in_project(tmp_path, files, "network.py") == found
+
+
 # -- where a tensor is, is no choice of a program
 
 LAYER = """
@@ -385,7 +404,6 @@ RUNS = """
 import torch
 from layer import Loss
 
-{before}
 net = torch.nn.Linear(3, 3){moved}
 loss = Loss()
 for x, y in torch.utils.data.DataLoader(read()):
@@ -394,16 +412,16 @@ for x, y in torch.utils.data.DataLoader(read()):
 
 
 @pytest.mark.parametrize(
-    ("before", "moved", "found"),
+    ("asks", "moved", "found"),
     [
         ("", ".cuda()", []),
-        ('device = "cuda" if torch.cuda.is_available() else "cpu"', ".to(device)", ["TDV018"]),
-        ("", "", ["TDV018"]),
+        ("", "", []),
+        ("pinned = torch.cuda.is_available()\n", "", ["TDV018"]),
     ],
 )
-def test_where_a_tensor_is(tmp_path: Path, before: str, moved: str, found: list[str]) -> None:
-    """What asks a tensor chooses nothing in a program that takes all of them to a GPU."""
-    files = {"layer.py": LAYER, "run.py": RUNS.replace("{before}", before).replace("{moved}", moved)}
+def test_where_a_tensor_is(tmp_path: Path, asks: str, moved: str, found: list[str]) -> None:
+    """What asks a tensor chooses nothing; where the file asks the machine, `.cuda()` bypasses that."""
+    files = {"layer.py": LAYER + asks, "run.py": RUNS.replace("{moved}", moved)}
     assert _in_project(tmp_path, files, "layer.py") == found
 
 

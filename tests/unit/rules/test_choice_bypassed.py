@@ -10,6 +10,7 @@ from torchdev_lint.engine.check import check_source
 CHOICE = "device = torch.device('cuda' if torch.cuda.is_available() else 'cpu')\n"
 UNUSED = CHOICE + "print('on', device)\n"
 CHOICE += "net = make().to(device)\n"
+ASKS = "pinned = torch.cuda.is_available()\n"
 BYPASSED = [
     (UNUSED + "def f(x):\n    return x.cuda()", 0),
     (UNUSED + "if use_cuda:\n    net.cuda()\ndef f(x):\n    return x.cuda()", 1),
@@ -32,15 +33,24 @@ BYPASSED = [
         0,
     ),
     (CHOICE + "def f(x):\n    if device.type == 'cpu':\n        return x\n    return x.cuda()", 0),
-    ("def f(m, x, use_cuda):\n    if use_cuda:\n        m.cuda()\n    return m(x.cuda())", 1),
+    (
+        "def f(m, x, use_cuda):\n    if use_cuda:\n        m.cuda()\n    return m(x.cuda())",
+        0,
+    ),  # nobody is asked
+    (ASKS + "def f(m, x, use_cuda):\n    if use_cuda:\n        m.cuda()\n    return m(x.cuda())", 1),
     ("def f(m, x, args):\n    if args.cuda:\n        m.to('cuda')\n    return m(x.cuda())", 1),
     (
-        "def f(m, x, use_cuda):\n    if use_cuda:\n        m.cuda()\n    else:\n        m.float()\n    return m(x.cuda())",
+        ASKS
+        + "def f(m, x, use_cuda):\n    if use_cuda:\n        m.cuda()\n    else:\n        m.float()\n    return m(x.cuda())",
         0,
     ),
-    ("def f(m, x, use_cuda):\n    if use_cuda:\n        print(m)\n    return m(x.cuda())", 0),
-    ("def f(m, x, two_gpus):\n    if two_gpus:\n        m.cuda()\n    return m(x.cuda())", 0),
-    ("def f(m, use_cuda):\n    if use_cuda:\n        m.cuda()\ndef g(m, x):\n    return m(x.cuda())", 0),
+    (ASKS + "def f(m, x, use_cuda):\n    if use_cuda:\n        print(m)\n    return m(x.cuda())", 0),
+    (ASKS + "def f(m, x, two_gpus):\n    if two_gpus:\n        m.cuda()\n    return m(x.cuda())", 0),
+    (
+        ASKS
+        + "def f(m, use_cuda):\n    if use_cuda:\n        m.cuda()\ndef g(m, x):\n    return m(x.cuda())",
+        0,
+    ),
 ]
 """Programs that choose their device, or do not, and the transfers in them that ask nobody."""
 
