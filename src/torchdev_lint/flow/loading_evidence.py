@@ -238,15 +238,12 @@ def _only_defines(analysis: Analysis) -> bool:
     of two further batches. A notebook is a program, whatever it defines.
     """
     return (
-        analysis.says(_DEFINES)
-        and not analysis.says(_WORKS)
-        and not analysis.says(SAVING)
-        and not analysis.source.path.endswith(".ipynb")
+        analysis.says(_DEFINES) and not analysis.says(_WORKS) and not analysis.source.path.endswith(".ipynb")
     )
 
 
 _DEFINES = re.compile(r"(?m)^class \w+\((?:\w+\.)*\w*Module\)\s*:")
-_WORKS = re.compile(r"optim|\bis_available\(|(?m:^if __name__\b)|\.backward\(")
+_WORKS = re.compile(r"optim|\bis_available\(|(?m:^if __name__\b)|\.backward\(|\bsave\w*\(")
 
 
 def _keys_read(frame: Frame, call: cst.Call) -> tuple[str, ...]:

@@ -376,6 +376,7 @@ def test_a_file_that_callers_call_pretrained(
     [
         ("", []),
         ("fast = torch.cuda.is_available()\n", ["TDV009"]),
+        ("def keep(net, path):\n    net.save(path)\n", ["TDV009"]),
         ("def learn(net):\n    return torch.optim.Adam(net.parameters())\n", ["TDV009"]),
     ],
 )
