@@ -140,6 +140,15 @@ def _may_be_brought(callee: Callee, found: Conflict) -> bool:
     return root is not None and root.what == "left" and not loss
 
 
+def _is_wrapped(frame: Frame, site: CallSite, callee: Callee) -> bool:
+    """Whether the call itself asks the model for what it wraps, `model(x, model.module.classes)`.
+
+    Then it is a `DataParallel` or the like, whatever the line that wraps it is under, and scatters its inputs from wherever they are
+    (torch/nn/parallel/data_parallel.py).
+    """
+    return f"{callee.text}.module." in frame.analysis.text(site.node)
+
+
 def _brought_inside(frame: Frame, site: CallSite, operand: Operand, callee: Callee) -> bool:
     """Whether the project's models of which this may be one bring the input themselves."""
     return any(
@@ -267,7 +276,7 @@ def _ways(value: Value, path: tuple[Formula, ...]) -> Iterator[tuple[Tensor, tup
 
 def _input_elsewhere(frame: Frame, site: CallSite, callee: Callee, operand: Operand, found: Conflict) -> None:
     """An input and the module that is called with it are on different devices."""
-    if registration.is_late(frame, found.left):
+    if registration.is_late(frame, found.left) or _is_wrapped(frame, site, callee):
         return
     kept = registration.attribute_site(frame, found.left)
     if kept is not None:

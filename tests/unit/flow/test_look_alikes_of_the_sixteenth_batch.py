@@ -452,3 +452,31 @@ down(image)
 def test_a_module_is_cast_to_a_type_of_cuda(tmp_path: Path, dtype: str, found: list[str]) -> None:
     """`.type(torch.cuda.FloatTensor)` takes all that a module has to the GPU."""
     assert _in_project(tmp_path, {"down.py": DOWN.replace("{dtype}", dtype)}, "down.py") == found
+
+
+# -- what a wrapped model scatters
+
+WRAPPED = """
+import torch
+from torch import nn
+
+class Runner:
+    def __init__(self, args, net):
+        self.model = net_of(args)().cuda()
+        if len(args.devices) > 1:
+            self.model = wrap(self.model, args.devices) if args.own else nn.DataParallel(self.model, args.devices)
+        self.data = torch.utils.data.DataLoader(read())
+
+    def run(self):
+        for x, joint in self.data:
+            joint = torch.tensor([1.0, 2.0])
+            self.model(x.cuda(), nn.functional.one_hot(x, {classes}), joint)
+"""
+
+
+@pytest.mark.parametrize(
+    ("classes", "found"), [("self.model.module.classes", []), ("self.model.classes", ["TDV001"])]
+)
+def test_a_call_that_asks_for_what_is_wrapped(tmp_path: Path, classes: str, found: list[str]) -> None:
+    """Only `DataParallel` and its like have a `module`, and they scatter their inputs."""
+    assert _in_project(tmp_path, {"run.py": WRAPPED.replace("{classes}", classes)}, "run.py") == found
