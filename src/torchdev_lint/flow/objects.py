@@ -315,6 +315,8 @@ def set_attribute(frame: Frame, receiver: Value, name: str, value: Value) -> Non
             )
         case Class(model=model):
             model.attributes[name] = value
+            if frame.analysis.at_top or not model.is_complete:
+                model.replace_method(name, value, sure=not frame.env.path)
         case Api(path=path) if path.startswith("torch."):
             frame.analysis.notes["replaced", name] = path
             if path in ("torch.Tensor", "torch.nn.Module") and name in IN_PLACE_MOVES and not frame.env.path:

@@ -100,3 +100,95 @@ def test_what_a_hook_brings_home_meets_nothing_that_is_elsewhere() -> None:
     assert told(text.format(line="print(out.numpy())")) == []
     wrong = "loss = nn.functional.mse_loss(out, torch.rand(2, 3, device=device))"
     assert told(text.format(line=wrong)) == [("TDV004", wrong)]
+
+
+METRICS = """
+    from elsewhere import on_host
+
+    class Metric:
+        def __init__(self):
+            self.total = torch.zeros(3)
+
+        def __init_subclass__(cls, **kwargs):
+            super().__init_subclass__(**kwargs)
+            inner = cls.update
+
+            def update(self, *tensors):
+                return inner(self, *({each} for t in tensors))
+
+            {put}
+
+    class Errors(Metric):
+        def update(self, pred, target):
+            self.total += (pred - target).abs().sum(0)
+
+    class Squares(Errors):
+        pass
+
+    def main():
+        model = nn.Linear(3, 3).to(device)
+        x, y = torch.rand(8, 3), torch.rand(8, 3)
+        metric = {cls}()
+        metric.update(model(x.to(device)), {target})
+
+    main()
+"""
+
+UPDATED = [("TDV004", "self.total += (pred - target).abs().sum(0)")]
+
+
+@pytest.mark.parametrize("cls", ["Errors", "Squares"])
+@pytest.mark.parametrize(
+    ("each", "put", "target", "expected"),
+    [
+        ("t.detach().cpu()", "cls.update = update", "y", []),
+        ("t.detach().cpu()", "setattr(cls, 'update', update)", "y", []),
+        # what cannot be read may take them home as well
+        ("t.detach()", "cls.update = on_host(update)", "y", []),
+        ("t.detach()", "cls.update = update", "y", UPDATED),
+        ("t.detach()", "cls.update = update", "y.to(device)", UPDATED),
+        ("t.detach().cpu()", "cls.updated = update", "y.to(device)", UPDATED),
+    ],
+)
+def test_init_subclass_puts_another_method_in_place_of_one(
+    cls: str, each: str, put: str, target: str, expected: list[tuple[str, str]]
+) -> None:
+    assert told(METRICS.format(each=each, put=put, target=target, cls=cls)) == expected
+
+
+@pytest.mark.parametrize(
+    ("patch", "expected"),
+    [
+        ("Sums.add = on_host(Sums.add)", []),
+        ("if len(sys.argv) > 1:\n        Sums.add = at_home(Sums.add)", []),
+        ("Sums.add = at_home(Sums.add)", []),
+        ("Sums.add = as_it_is(Sums.add)", [("TDV004", "self.total += x.detach()")]),
+        ("Sums.plus = on_host(Sums.add)", [("TDV004", "self.total += x.detach()")]),
+    ],
+)
+def test_a_method_that_is_replaced_through_its_class(patch: str, expected: list[tuple[str, str]]) -> None:
+    text = """
+    import sys
+    from elsewhere import on_host
+
+    class Sums:
+        def __init__(self):
+            self.total = torch.zeros(3)
+
+        def add(self, x):
+            self.total += x.detach()
+
+    def at_home(method):
+        return lambda self, x: method(self, x.cpu())
+
+    def as_it_is(method):
+        return lambda self, x: method(self, x)
+
+    {patch}
+
+    def main():
+        Sums().add(torch.rand(3, device=device))
+
+    main()
+    """
+    assert told(text.format(patch=patch)) == expected
