@@ -192,3 +192,52 @@ def test_a_method_that_is_replaced_through_its_class(patch: str, expected: list[
     main()
     """
     assert told(text.format(patch=patch)) == expected
+
+
+HANDMADE = """
+    class Pool:
+        def __init__(self, n):
+            self.members = [nn.Linear(3, 3) for _ in range(n)]
+            self.usage = torch.zeros(n)
+            self.seen = {{"last": torch.zeros(n)}}
+
+        def apply(self, fn):
+            self.members = [m._apply(fn) for m in self.members]
+            self.usage = fn(self.usage)
+            for key in self.seen:
+                self.seen[key] = fn(self.seen[key])
+
+        def __call__(self, x):
+            return torch.stack([m(x) for m in self.members], 1)
+
+    class Mixture(nn.Module):
+        def __init__(self, n):
+            super().__init__()
+            self.gate = nn.Linear(3, n)
+            self.pool = Pool(n)
+            self.scale = torch.ones(n)
+
+        def _apply(self, fn, recurse=True):
+            super()._apply(fn, recurse)
+            {moved}
+            return self
+
+        def forward(self, x):
+            w = self.gate(x).softmax(-1)
+            {used}
+            return w
+
+    def main():
+        model = Mixture(3)
+        model.to(device)
+        model(torch.rand(2, 3, device=device))
+
+    main()
+"""
+
+
+@pytest.mark.parametrize("used", ["self.pool.usage += w.detach().mean(0)", "w = w + self.pool.seen['last']"])
+def test_what_an_apply_hands_to_a_plain_object(used: str) -> None:
+    """Its own `_apply` speaks of the object, which then moves what it holds; else it stays where it was made."""
+    assert told(HANDMADE.format(moved="self.pool.apply(fn)", used=used)) == []
+    assert told(HANDMADE.format(moved="self.scale = fn(self.scale)", used=used))
