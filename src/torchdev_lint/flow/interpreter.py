@@ -29,6 +29,7 @@ from torchdev_lint.flow import (  # registers the handlers, too
 from torchdev_lint.flow.accelerator_needs import parts_for_accelerators
 from torchdev_lint.flow.accelerator_programs import parts_for_accelerators_only
 from torchdev_lint.flow.analysis import Analysis, Options, Recording
+from torchdev_lint.flow.built_within import called_on_default_device
 from torchdev_lint.flow.classes import REPLACED, ClassModel, held_at_first, symbolic_self, without_caller
 from torchdev_lint.flow.command_lines import minded_defaults
 from torchdev_lint.flow.conditions import Atom, Key
@@ -197,6 +198,13 @@ def read_alone(analysis: Analysis, function: Function) -> None:
     _forget_wanderers(analysis, env)
     if any(DEVICE_NAME.search(decorator) and "cache" not in decorator for decorator in function.decorators):
         env.default_device = UNKNOWN_DEVICE  # `@torch.device(...)`
+    elif analysis.learn(
+        called_on_default_device,
+        definition.source.module,
+        function.name,
+        function.owner is not None,
+    ):
+        env.default_device = UNKNOWN_DEVICE
     child = Frame(analysis, env, parent=definition, function=function)
     builds = called_to_build_only(child, function)
     if builds:

@@ -241,3 +241,65 @@ def test_what_an_apply_hands_to_a_plain_object(used: str) -> None:
     """Its own `_apply` speaks of the object, which then moves what it holds; else it stays where it was made."""
     assert told(HANDMADE.format(moved="self.pool.apply(fn)", used=used)) == []
     assert told(HANDMADE.format(moved="self.scale = fn(self.scale)", used=used))
+
+
+BENCH = """
+    class Mixer(nn.Module):
+        def __init__(self, n):
+            super().__init__()
+            self.layer = nn.Linear(3, 3)
+            self.slopes = torch.linspace(0, 1, n)
+
+        def forward(self, x):
+            return self.layer(x) - self.slopes[:3]
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.mixers = nn.Sequential(*[Mixer(5) for _ in range(2)])
+
+        def forward(self, x):
+            return self.mixers(x)
+
+    class Bench:
+        def __init__(self, name):
+            {scope}
+            with self.scope:
+                self.model = Net()
+                self.clock = torch.arange(0, 3, device=name)
+
+        def noise(self, n):
+            return self.clock + torch.rand(n, 3)
+
+        def wave(self, n):
+            return torch.sin(self.noise(n))
+
+        def train(self):
+            with self.scope:
+                for _ in range(2):
+                    yield self.model(self.wave(4)).mean().item()
+
+        def forecast(self):
+            {ahead}
+    """
+
+SCOPE = "self.scope = torch.device(name)"
+IN_SCOPE = "with self.scope:\n                return self.model(self.wave(1))"
+PLAINLY_KEPT = ("TDV006", "self.slopes = torch.linspace(0, 1, n)")
+LEFT = ("TDV001", "self.model = Net()")
+NOISE = ("TDV005", "return self.clock + torch.rand(n, 3)")
+
+
+@pytest.mark.parametrize(
+    ("scope", "ahead", "expected"),
+    [
+        (SCOPE, IN_SCOPE, []),
+        (SCOPE, "return self.model(self.wave(1))", [NOISE]),
+        ("self.scope = open(name)", IN_SCOPE, [LEFT, NOISE, PLAINLY_KEPT]),
+        ("self.scope = torch.device('cpu')", IN_SCOPE, [LEFT, NOISE, PLAINLY_KEPT]),
+    ],
+)
+def test_what_runs_in_blocks_with_a_default_device_only(
+    scope: str, ahead: str, expected: list[tuple[str, str]]
+) -> None:
+    assert told(BENCH.format(scope=scope, ahead=ahead)) == expected
