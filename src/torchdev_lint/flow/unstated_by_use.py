@@ -138,6 +138,8 @@ def _ways(
     if look_at is None or factory.moved:
         return
     for call, _ in factory.given:
+        if own is not None and _minds_itself(frame, function, call):
+            continue
         if not KEPT_ON_HOST.search((dotted(call.func) or "").rpartition(".")[2]):
             yield "handed", call, look_at
     name = function.name
@@ -147,8 +149,20 @@ def _ways(
     one_by_one = is_filled_one_by_one(function.node, Origin(factory.node, "factory", frame.uid))
     for end, _ in () if collected or one_by_one else factory.returned:
         yield "returned", end, look_at
+    # a class may say for itself what becomes of an attribute that it is given
+    sets = function.owner is not None and function.owner.find("__setattr__") is not None
     for target in factory.kept:
+        if sets and isinstance(target, cst.Attribute) and dotted(target.value) == "self":
+            continue
         yield "kept", target, look_at
+
+
+def _minds_itself(frame: Frame, function: Function, call: cst.Call) -> bool:
+    """Whether a method of the same class is called that names the device of the class, where it brings what has to be there."""
+    called = dotted(call.func) or ""
+    owner = function.owner
+    method = None if owner is None or not called.startswith("self.") else owner.find(called[len("self.") :])
+    return method is not None and _OWN_DEVICE.search(frame.analysis.text(method)) is not None
 
 
 def _made_for(reading: Reading, factory: Factory) -> Look | None:

@@ -303,3 +303,98 @@ def test_what_runs_in_blocks_with_a_default_device_only(
     scope: str, ahead: str, expected: list[tuple[str, str]]
 ) -> None:
     assert told(BENCH.format(scope=scope, ahead=ahead)) == expected
+
+
+def audited(text: str) -> list[tuple[str, str]]:
+    """The same with all rules."""
+    whole = HEAD + textwrap.dedent(text)
+    lines = whole.splitlines()
+    found = check_source(whole, "program.py", Config())
+    return sorted({(one.code, lines[one.range.start.row - 1].strip()) for one in found})
+
+
+@pytest.mark.parametrize("receiver", ["storage.obs[0]", "scale[0]", "storage[0].obs"])
+@pytest.mark.parametrize(("method", "is_told"), [("copy_", False), ("add_", True)])
+def test_what_is_copied_may_come_from_anywhere(receiver: str, method: str, is_told: bool) -> None:
+    line = f"{receiver}.{method}(torch.from_numpy(frames))"
+    text = f"""
+    def begin(storage, frames):
+        scale = storage.obs.detach()
+        {line}
+        return scale
+    """
+    assert bool(audited(text)) == is_told
+
+
+RING = """
+    class Ring:
+        def __init__(self, n, device):
+            self.data = {data}
+            self.device = device
+
+        def add(self, **row):
+            for k, v in row.items():
+                self.data[k]{at} = torch.as_tensor(v)
+
+        def sample(self, i):
+            return {{k: v[i].to(self.device) for k, v in self.data.items()}}
+    """
+
+
+@pytest.mark.parametrize(
+    ("data", "at", "is_told"),
+    [
+        ("{k: torch.zeros(n) for k in ('obs', 'act')}", "[0]", False),
+        ("{'obs': torch.zeros(n), 'act': torch.zeros(n)}", "[0]", False),
+        ("{k: [None] * n for k in ('obs', 'act')}", "[0]", True),
+        ("{k: torch.zeros(n) for k in ('obs', 'act')}", "", True),
+    ],
+)
+def test_a_table_of_tensors_is_filled_by_copies(data: str, at: str, is_told: bool) -> None:
+    found = [one for one in audited(RING.format(data=data, at=at)) if one[0] == "TDV106"]
+    assert found == ([("TDV106", f"self.data[k]{at} = torch.as_tensor(v)")] if is_told else [])
+
+
+BAG = """
+    class Bag:
+        def __init__(self, device, **fields):
+            object.__setattr__(self, "_device", torch.device(device))
+            for k, v in fields.items():
+                setattr(self, k, v)
+
+        def {setter}(self, key, value):
+            if torch.is_tensor(value):
+                value = value.to(self._device)
+            object.__setattr__(self, key, value)
+
+        def split(self, cut):
+            mask = torch.zeros(self.n, dtype=torch.bool)
+            mask[:cut] = True
+            self.train_mask = mask
+    """
+
+
+def test_a_class_that_says_what_becomes_of_its_attributes() -> None:
+    made = ("TDV106", "mask = torch.zeros(self.n, dtype=torch.bool)")
+    assert made not in audited(BAG.format(setter="__setattr__"))
+    assert made in audited(BAG.format(setter="put"))
+
+
+SERIES = """
+    class Series:
+        def __init__(self, values, past, device):
+            self.values, self.past, self.device = values, past, device
+
+        def windows(self, starts):
+            rows = self.values[starts.unsqueeze(1) + self.past]{moved}
+            return rows[:, :3], rows[:, 3:]
+
+        def train(self, n):
+            return self.windows(torch.randint(0, 9, (n,)))
+    """
+
+
+def test_a_method_of_the_class_minds_where_its_results_go() -> None:
+    made = ("TDV106", "return self.windows(torch.randint(0, 9, (n,)))")
+    assert made not in audited(SERIES.format(moved=".to(self.device)"))
+    assert made in audited(SERIES.format(moved=""))
