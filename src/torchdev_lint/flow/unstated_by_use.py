@@ -30,7 +30,7 @@ from torchdev_lint.flow.returned_factories import (
     moved_by_caller,
     works_on_host,
 )
-from torchdev_lint.flow.trees import walk
+from torchdev_lint.flow.trees import all_parameters, walk
 from torchdev_lint.flow.unstated_devices import KEPT_ON_HOST
 from torchdev_lint.flow.values import Function
 from torchdev_lint.flow.written_evidence import GENERATOR, MAKES, path_of
@@ -138,7 +138,7 @@ def _ways(
     if look_at is None or factory.moved:
         return
     for call, _ in factory.given:
-        if own is not None and _minds_itself(frame, function, call):
+        if _joins_with_made(frame, function, factory, call):
             continue
         if not KEPT_ON_HOST.search((dotted(call.func) or "").rpartition(".")[2]):
             yield "handed", call, look_at
@@ -157,12 +157,44 @@ def _ways(
         yield "kept", target, look_at
 
 
-def _minds_itself(frame: Frame, function: Function, call: cst.Call) -> bool:
-    """Whether a method of the same class is called that names the device of the class, where it brings what has to be there."""
+def _joins_with_made(frame: Frame, function: Function, factory: Factory, call: cst.Call) -> bool:
+    """Whether a method of the same class is called that brings the argument together with what it makes on the CPU: it is wanted there."""
     called = dotted(call.func) or ""
     owner = function.owner
     method = None if owner is None or not called.startswith("self.") else owner.find(called[len("self.") :])
-    return method is not None and _OWN_DEVICE.search(frame.analysis.text(method)) is not None
+    places = [index for index, one in enumerate(call.args) if one.value is factory.node]
+    if method is None or not places or call.args[places[0]].keyword is not None:
+        return False
+    name = next((one.name.value for one in all_parameters(method.params)[places[0] + 1 :]), "")
+    for node in walk(method.body):
+        if isinstance(node, cst.BinaryOperation):
+            for one, other in ((node.left, node.right), (node.right, node.left)):
+                if _root(one) == name and _makes_on_host(frame, other):
+                    return True
+    return False
+
+
+def _makes_on_host(frame: Frame, node: cst.BaseExpression) -> bool:
+    return (
+        isinstance(node, cst.Call)
+        and path_of(frame, node.func) in MAKES
+        and not any(one.keyword is not None and one.keyword.value == "device" for one in node.args)
+    )
+
+
+def _root(node: cst.BaseExpression) -> str:
+    """The name that an expression begins with: `starts.unsqueeze(1)`, `starts[:, None]`."""
+    while not isinstance(node, cst.Name):
+        match node:
+            case (
+                cst.Call(func=cst.Attribute(value=inner))
+                | cst.Attribute(value=inner)
+                | cst.Subscript(value=inner)
+            ):
+                node = inner
+            case _:
+                return ""
+    return node.value
 
 
 def _made_for(reading: Reading, factory: Factory) -> Look | None:

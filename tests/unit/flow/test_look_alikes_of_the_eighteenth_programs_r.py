@@ -386,7 +386,7 @@ SERIES = """
             self.values, self.past, self.device = values, past, device
 
         def windows(self, starts):
-            rows = self.values[starts.unsqueeze(1) + self.past]{moved}
+            rows = self.values[starts.unsqueeze(1) + torch.arange(self.past{told})].to(self.device)
             return rows[:, :3], rows[:, 3:]
 
         def train(self, n):
@@ -394,7 +394,7 @@ SERIES = """
     """
 
 
-def test_a_method_of_the_class_minds_where_its_results_go() -> None:
-    made = ("TDV106", "return self.windows(torch.randint(0, 9, (n,)))")
-    assert made not in audited(SERIES.format(moved=".to(self.device)"))
-    assert made in audited(SERIES.format(moved=""))
+def test_a_method_of_the_class_joins_an_argument_with_what_it_makes_on_the_host() -> None:
+    made = "return self.windows(torch.randint(0, 9, (n,)))"
+    assert audited(SERIES.format(told="")) == []
+    assert audited(SERIES.format(told=", device=self.device")) == [("TDV005", made)]
