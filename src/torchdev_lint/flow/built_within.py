@@ -1,12 +1,12 @@
 """Classes that the file builds on a default device only: `with torch.device(device): model = Net()`.
 
 What their `__init__` makes without `device=` is where that block says, registered or not; so the class on its own shows
-nothing of the CPU. Instances are judged by where they are built.
+nothing of the CPU. Instances are judged by where they are built. And functions that the file calls in such blocks only.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import libcst as cst
 
@@ -22,38 +22,80 @@ def built_on_default_device(module: cst.Module, name: str) -> bool:
     return _is_within(_places(module), name, frozenset())
 
 
-_Places = dict[str, list[tuple[bool, str | None]]]
-"""By the name that is called: for each call, whether it stands in such a block, and the definition that it stands in."""
+def called_on_default_device(module: cst.Module, name: str, method: bool) -> bool:
+    """The same of a function, or of what goes by the name of a method, whoever's it is."""
+    return _is_called_within(_places(module), f".{name}" if method else name, frozenset())
+
+
+class _Place(NamedTuple):
+    """A call: whether it stands in such a block, the outermost definition that it stands in, and the function, as that is called."""
+
+    within: bool
+    definition: str | None
+    function: str | None
+
+
+_Places = dict[str, list[_Place]]
+"""The calls by the name that is called, with a dot before that of a method."""
 
 
 @remembered(cst.Module)
 def _places(module: cst.Module) -> _Places:
     found: _Places = {}
-    blocks = (node for node in walk(module) if isinstance(node, cst.With))
-    if any(_sets_device(item.item) for block in blocks for item in block.items):
-        _collect(module.body, found, within=False, definition=None)
+    blocks = [node for node in walk(module) if isinstance(node, cst.With)]
+    if blocks:
+        devices = _names_of_devices(module)
+        if any(_sets_device(item.item, devices) for block in blocks for item in block.items):
+            _collect(module.body, found, devices, _Place(within=False, definition=None, function=None))
     return found
 
 
-def _collect(part: Any, found: _Places, *, within: bool, definition: str | None) -> None:
+def _collect(part: Any, found: _Places, devices: frozenset[str], here: _Place, owner: bool = False) -> None:
     for node in walk(part, below=(cst.FunctionDef, cst.ClassDef, cst.With)):
         if isinstance(node, cst.ClassDef):
             # a subclass runs the `__init__` of its base where it is built
             for base in node.bases:
                 if isinstance(base.value, cst.Name):
-                    found.setdefault(base.value.value, []).append((False, node.name.value))
+                    inside = _Place(within=False, definition=node.name.value, function=None)
+                    found.setdefault(base.value.value, []).append(inside)
         if isinstance(node, (cst.FunctionDef, cst.ClassDef)):
             # a method belongs to its class: whoever builds that runs it; what is defined in a block is not called there
-            _collect(node.body, found, within=False, definition=definition or node.name.value)
+            is_class = isinstance(node, cst.ClassDef)
+            name = None if is_class else f".{node.name.value}" if owner else node.name.value
+            inside = _Place(within=False, definition=here.definition or node.name.value, function=name)
+            _collect(node.body, found, devices, inside, is_class)
         elif isinstance(node, cst.With):
-            sets = any(_sets_device(item.item) for item in node.items)
-            _collect(node.items, found, within=within, definition=definition)
-            _collect(node.body, found, within=within or sets, definition=definition)
+            sets = any(_sets_device(item.item, devices) for item in node.items)
+            _collect(node.items, found, devices, here)
+            _collect(node.body, found, devices, here._replace(within=here.within or sets))
         elif isinstance(node, cst.Call) and isinstance(node.func, cst.Name):
-            found.setdefault(node.func.value, []).append((within, definition))
+            found.setdefault(node.func.value, []).append(here)
+        elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+            found.setdefault(f".{node.func.attr.value}", []).append(here)
 
 
-def _sets_device(item: cst.BaseExpression) -> bool:
+@remembered(cst.Module)
+def _names_of_devices(module: cst.Module) -> frozenset[str]:
+    """Names and attributes that are given what `torch.device` makes, wherever they are given anything."""
+    given: dict[str, bool] = {}
+    for node in walk(module):
+        if isinstance(node, cst.Assign):
+            for target in node.targets:
+                match target.target:
+                    case cst.Name(value=name) | cst.Attribute(attr=cst.Name(value=name)):
+                        given[name] = given.get(name, True) and _makes_device(node.value)
+                    case _:
+                        pass
+    return frozenset(name for name, only in given.items() if only)
+
+
+def _makes_device(value: cst.BaseExpression) -> bool:
+    if isinstance(value, cst.IfExp):
+        return _makes_device(value.body) or _makes_device(value.orelse)
+    return isinstance(value, cst.Call) and _sets_device(value, frozenset())
+
+
+def _sets_device(item: cst.BaseExpression, devices: frozenset[str]) -> bool:
     """Whether `with item:` sets the default device: `torch.device(...)`, or what a device is called."""
     match item:
         case cst.Call(
@@ -62,7 +104,7 @@ def _sets_device(item: cst.BaseExpression) -> bool:
             literals = [one.value for one in args if isinstance(one.value, cst.SimpleString)]
             return not any(one.raw_value.startswith(_ELSEWHERE_STAYS) for one in literals)
         case cst.Name(value=name) | cst.Attribute(attr=cst.Name(value=name)):
-            return bool(DEVICE_NAME.search(name))
+            return name in devices or bool(DEVICE_NAME.search(name))
         case _:
             return False
 
@@ -70,12 +112,25 @@ def _sets_device(item: cst.BaseExpression) -> bool:
 def _is_within(places: _Places, name: str, seen: frozenset[str]) -> bool:
     calls = places.get(name, [])
     return bool(calls) and all(
-        within
+        place.within
         or (
-            definition is not None
-            and definition not in seen
-            and definition != name
-            and _is_within(places, definition, seen | {name})
+            place.definition is not None
+            and place.definition not in seen
+            and place.definition != name
+            and _is_within(places, place.definition, seen | {name})
         )
-        for within, definition in calls
+        for place in calls
+    )
+
+
+def _is_called_within(places: _Places, name: str, seen: frozenset[str]) -> bool:
+    calls = [place for place in places.get(name, []) if place.function != name]
+    return bool(calls) and all(
+        place.within
+        or (
+            place.function is not None
+            and place.function not in seen
+            and _is_called_within(places, place.function, seen | {name})
+        )
+        for place in calls
     )

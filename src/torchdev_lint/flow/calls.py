@@ -220,8 +220,7 @@ def call_object(frame: Frame, thing: Object, site: CallSite) -> Value:
     site = hooks.inputs(frame, thing, site, call_value)
     parametrizations.run(frame, thing, site, call_value)
     result = _call_object(frame, thing, site)
-    hooks.run(frame, thing, result, site, call_value)
-    return result
+    return hooks.run(frame, thing, result, site, call_value)
 
 
 def _call_object(frame: Frame, thing: Object, site: CallSite) -> Value:

@@ -63,6 +63,9 @@ from torchdev_lint.flow.values import (
 from torchdev_lint.torch_api.devices import DEVICE_NAME
 from torchdev_lint.torch_api.modules import IN_PLACE_MOVES
 
+REPLACED = "replaced method"
+"""Of methods in whose place the program has put something else: whatever calls it may give them other things than it was given."""
+
 
 @dataclass(eq=False)
 class ClassModel:
@@ -79,12 +82,14 @@ class ClassModel:
     decorators: tuple[str, ...] = ()
     wrapped: dict[str, Function] = field(default_factory=dict)
     """Methods as decorators of the file have made them."""
+    replaced: dict[str, Function] = field(default_factory=dict)
+    """Methods that were put into the class when it was made: `cls.update = checked(cls.update)`."""
     setters: dict[str, cst.FunctionDef] = field(default_factory=dict)
     """What is run where an attribute of this name is set, by `@name.setter`."""
     metaclass: Value | None = None
     """What is given by `metaclass=`."""
     is_complete: bool = False
-    """Whether the body of the class was executed to its end."""
+    """Whether the class was made: its body, and what runs when it has ended."""
     # What is asked of every call, found out once: the bases do not change, nor do the methods of a complete class.
     _lineage: tuple[ClassModel, ...] | None = None
     _imported_bases: tuple[str, ...] | None = None
@@ -248,10 +253,26 @@ class ClassModel:
     def function(self, node: cst.FunctionDef, name: str, receiver: Value | None) -> Function:
         """A method, bound when there is a receiver."""
         owner = self.owner_of(node)
+        for model in self.lineage():
+            if name in model.replaced:
+                return replace(model.replaced[name], receiver=receiver)
+            if model is owner:
+                break
         wrapped = owner.wrapped.get(node.name.value)
         if wrapped is not None and owner.methods.get(node.name.value) is node:
             return replace(wrapped, receiver=receiver)
         return Function(node, name, owner.frame, receiver, owner, decorator_names(node))
+
+    def replace_method(self, name: str, value: Value, *, sure: bool) -> None:
+        """Something is assigned to the class under the name of a method; what cannot be read stands for any function."""
+        method = self.find(name)
+        if method is None:
+            return
+        self.frame.analysis.notes[REPLACED, id(method)] = True
+        if not sure or not isinstance(value, Function) or value.receiver is not None:
+            owner = self.owner_of(method)
+            value = Function(method, name, owner.frame, None, owner, (*decorator_names(method), "?"))
+        self.replaced[name] = value
 
     def setter(self, name: str, receiver: Value) -> Function | None:
         """What is run where an instance's attribute of this name is set, here or by a base class of the file."""

@@ -1,4 +1,7 @@
-"""Decorators that the file defines: the function that is called is the one they return; a class is entered in a registry."""
+"""Decorators that the file defines: the function that is called is the one they return; a class is entered in a registry.
+
+And `__init_subclass__`, which a base class runs for each class that derives from it.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,9 @@ import libcst as cst
 from torchdev_lint.flow import dispatch
 from torchdev_lint.flow.calls import call_value
 from torchdev_lint.flow.callsites import Argument, CallSite
+from torchdev_lint.flow.classes import ClassModel
 from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.functions import call, can_follow
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.values import Class, Function, Object, Partial, Value
 from torchdev_lint.torch_api.libraries import SIGNATURE_KEEPING_DECORATORS
@@ -41,6 +46,19 @@ def decorated(frame: Frame, node: cst.FunctionDef, function: Function) -> Value:
         if not (isinstance(result, (Function, Class, Partial)) or callable_object):
             return function
     return result
+
+
+def announce(frame: Frame, node: cst.ClassDef, model: ClassModel) -> None:
+    """Run `__init_subclass__` for a class that was just made (https://docs.python.org/3/reference/datamodel.html#object.__init_subclass__)."""
+    name = "__init_subclass__"
+    for base in model.lineage()[1:]:
+        if name in base.methods:
+            function = Function(base.methods[name], name, base.frame, Class(model), base)
+            given = [one for one in node.keywords if one.keyword and one.keyword.value != "metaclass"]
+            arguments = tuple(Argument(frame.evaluate(one.value), one) for one in given)
+            if can_follow(frame, function):
+                call(frame, function, CallSite(node.bases[0].value, arguments))
+            return
 
 
 def run_on_class(frame: Frame, node: cst.ClassDef, made: Class) -> None:

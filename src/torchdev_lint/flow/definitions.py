@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from torchdev_lint.flow.classes import ClassModel, decorator_names
-from torchdev_lint.flow.decorators import decorated, run_on_class
+from torchdev_lint.flow.decorators import announce, decorated, run_on_class
 from torchdev_lint.flow.frame import Frame, statement
 from torchdev_lint.flow.functions import evaluate_defaults
 from torchdev_lint.flow.values import (
@@ -64,12 +64,14 @@ def visit_ClassDef(frame: Frame, node: cst.ClassDef) -> None:
     inherited = [name for base in model.bases_in_file() for name in base.fields]
     model.fields = tuple(dict.fromkeys([*inherited, *fields]))
     model.attributes = frame.analysis.table(dict(body.env.names))
-    model.is_complete = True
+    model.replaced = frame.analysis.table({})
     frame.env.heap = body.env.heap
     frame.bind(node.name.value, Class(model))
+    announce(frame, node, model)
     for name, method in model.methods.items():
         frame.analysis.meet(model.function(method, name, None))
     run_on_class(frame, node, Class(model))
+    model.is_complete = True
 
 
 @statement(cst.Import)

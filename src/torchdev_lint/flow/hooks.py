@@ -2,12 +2,13 @@
 
 A forward hook runs at each call of its module, and so does, for what it leaves behind, a backward hook: by the time that anyone reads what
 it kept, the gradient has come. Both are given tensors that are where the module's output is (torch/nn/modules/module.py, `_call_impl`).
-A forward pre-hook is given the inputs, and what it returns stands in for them.
+A forward pre-hook is given the inputs, and what it returns stands in for them; what a forward hook returns stands in for the output.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
 
 import libcst as cst
 
@@ -17,11 +18,12 @@ from torchdev_lint.flow.confinement import only_computes
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import Anywhere, leaves
-from torchdev_lint.flow.trees import walk
+from torchdev_lint.flow.trees import remembered, walk
 from torchdev_lint.flow.values import (
     NONE,
     UNKNOWN,
     Either,
+    Entries,
     Function,
     Items,
     Method,
@@ -37,10 +39,21 @@ CallValue = Callable[[Frame, Value, CallSite], Value]
 
 _REGISTERED = ("hooks",)
 BEFORE = "register_forward_pre_hook"
-REGISTERS = frozenset(
-    {"register_forward_hook", "register_full_backward_hook", "register_backward_hook", BEFORE}
-)
+_AFTER = "register_forward_hook"
+REGISTERS = frozenset({_AFTER, "register_full_backward_hook", "register_backward_hook", BEFORE})
 """Methods of a module that take a hook."""
+
+
+class _Hook(NamedTuple):
+    """`sure`: it is registered under no condition."""
+
+    name: str
+    function: Value
+    with_kwargs: bool
+    sure: bool
+
+
+_Table: TypeAlias = "dict[Key, list[_Hook]]"
 
 
 def register(frame: Frame, thing: Object, name: str, site: CallSite) -> Value | None:
@@ -56,17 +69,18 @@ def register(frame: Frame, thing: Object, name: str, site: CallSite) -> Value | 
             # the hook may bring the inputs to the module
             frame.set_state(thing, replace(frame.state(thing), moves_inputs=True))
         return None
-    table: dict[Key, list[tuple[str, Value]]] = frame.analysis.notes.setdefault(_REGISTERED, {})
+    table: _Table = frame.analysis.notes.setdefault(_REGISTERED, {})
     known = table.setdefault(thing.key, [])
-    if (name, given.value) not in known:
-        known.append((name, given.value))
+    hook = _Hook(name, given.value, site.keyword("with_kwargs") is not None, not frame.env.path)
+    if hook not in known:
+        known.append(hook)
     return frame.result_of(site.node)
 
 
 def inputs(frame: Frame, thing: Object, site: CallSite, call_value: CallValue) -> CallSite:
     """The call of a module as its `forward` sees it: with what its pre-hooks make of the inputs."""
-    table: dict[Key, list[tuple[str, Value]]] | None = frame.analysis.notes.get(_REGISTERED)
-    before = [] if not table else [hook for name, hook in table.get(thing.key, ()) if name == BEFORE]
+    table: _Table | None = frame.analysis.notes.get(_REGISTERED)
+    before = [] if not table else [one.function for one in table.get(thing.key, ()) if one.name == BEFORE]
     state = frame.state(thing)
     if not before and _is_brought_inside(table or {}, state):
         return replace(site, arguments=tuple(replace(one, value=UNKNOWN) for one in site.arguments))
@@ -88,12 +102,12 @@ def inputs(frame: Frame, thing: Object, site: CallSite, call_value: CallValue) -
     return site
 
 
-def _is_brought_inside(table: dict[Key, list[tuple[str, Value]]], state: State) -> bool:
+def _is_brought_inside(table: _Table, state: State) -> bool:
     """Whether a hook that cannot be read, or one of a part, brings the inputs to where they are wanted."""
     if state.model is not None:
         return state.moves_inputs
     parts = [held.key for held in state.attributes.values() if isinstance(held, Object)] if table else []
-    return any(name == BEFORE for key in parts for name, _ in table.get(key, ()))
+    return any(hook.name == BEFORE for key in parts for hook in table.get(key, ()))
 
 
 def _replaced(returned: Value, given: Value) -> Value:
@@ -111,28 +125,81 @@ def _replaced(returned: Value, given: Value) -> Value:
             return UNKNOWN
 
 
-def run(frame: Frame, thing: Object, result: Value, site: CallSite, call_value: CallValue) -> None:
-    """A module was called and gave `result`: call the hooks of the module and of the parts that PyTorch's own containers call."""
-    table: dict[Key, list[tuple[str, Value]]] | None = frame.analysis.notes.get(_REGISTERED)
+def run(frame: Frame, thing: Object, result: Value, site: CallSite, call_value: CallValue) -> Value:
+    """A module was called and gave `result`: what its hooks make of it. Those of the parts that a container calls are run, too."""
+    table: _Table | None = frame.analysis.notes.get(_REGISTERED)
     if not table:
-        return
+        return result
     state = frame.state(thing)
-    for name, hook in table.get(thing.key, ()):
+    for name, hook, with_kwargs, sure in table.get(thing.key, ()):
         if name == BEFORE:
             continue
         everywhere = all(isinstance(leaf, Anywhere) for leaf in leaves(state.device))
         some: Value = UNKNOWN if everywhere else Tensor(state.device)
         given = Items((result if isinstance(result, Tensor) else some,))
-        output = result if isinstance(result, (Tensor, Items)) else some
-        last = output if name == "register_forward_hook" else given
-        arguments = tuple(Argument(value, cst.Arg(cst.Name("_"))) for value in (thing, given, last))
-        call_value(frame, hook, CallSite(site.node, arguments))
+        handed: tuple[Value, ...] = (thing, given, given)
+        if name == _AFTER:
+            keywords = (Entries((), UNKNOWN),) if with_kwargs else ()
+            handed = (thing, given, *keywords, some if result == UNKNOWN else result)
+        arguments = tuple(Argument(value, cst.Arg(cst.Name("_"))) for value in handed)
+        returned = call_value(frame, hook, CallSite(site.node, arguments))
+        if name == _AFTER and result != UNKNOWN and not _gives_nothing(hook):
+            stays = sure and not _takes_hooks_off(frame.source.module)
+            result = _instead(returned, result, sure=stays)
     if state.model is None and state.kind == "module":
         for held in state.attributes.values():
             if isinstance(held, Object) and held.key in table:
                 device = frame.state(held).device
                 everywhere = all(isinstance(leaf, Anywhere) for leaf in leaves(device))
-                run(frame, held, result if everywhere else Tensor(device), site, call_value)
+                given_out = result if everywhere else Tensor(device)
+                if run(frame, held, given_out, site, call_value) != given_out:
+                    result = UNKNOWN  # what the parts after it are given is not known, either
+    return result
+
+
+def _instead(returned: Value, result: Value, *, sure: bool) -> Value:
+    """The output after a forward hook that returned something: None leaves it as it is."""
+    if isinstance(returned, Either):
+        then = _instead(returned.then, result, sure=sure)
+        return join(returned.guard, then, _instead(returned.otherwise, result, sure=sure))
+    if returned in (NONE, result):
+        return result
+    return returned if sure else UNKNOWN
+
+
+_CHANGES_IN_PLACE = frozenset(
+    "append extend insert add update clear remove __setitem__ __setattr__ write print setattr".split()
+)
+"""Functions and methods that return None: a hook that ends in one of them only keeps what it is given."""
+
+
+def _gives_nothing(hook: Value) -> bool:
+    """Whether a hook returns nothing, as its text shows, however little is understood of what it does."""
+    match hook:
+        case Partial(function=function):
+            return _gives_nothing(function)
+        case Function(node=cst.Lambda(body=cst.Call(func=called))):
+            name = called.attr if isinstance(called, cst.Attribute) else called
+            return isinstance(name, cst.Name) and name.value in _CHANGES_IN_PLACE
+        case Function(node=cst.FunctionDef(body=body), decorators=()):
+            inner = (cst.FunctionDef, cst.ClassDef, cst.Lambda)
+            return not any(isinstance(node, (cst.Return, cst.Yield)) for node in walk(body, below=inner))
+        case Method(name=name):
+            return name in _CHANGES_IN_PLACE
+        case _:
+            return False
+
+
+@remembered(cst.Module)
+def _takes_hooks_off(module: cst.Module) -> bool:
+    """Whether something is removed in a file, as a hook is by `handle.remove()`: which calls of the module it sees is not known then."""
+    return any(
+        isinstance(node, cst.Call)
+        and not node.args
+        and isinstance(node.func, cst.Attribute)
+        and node.func.attr.value == "remove"
+        for node in walk(module)
+    )
 
 
 def run_applied(frame: Frame, thing: Object, site: CallSite, call_value: CallValue) -> None:

@@ -29,7 +29,8 @@ from torchdev_lint.flow import (  # registers the handlers, too
 from torchdev_lint.flow.accelerator_needs import parts_for_accelerators
 from torchdev_lint.flow.accelerator_programs import parts_for_accelerators_only
 from torchdev_lint.flow.analysis import Analysis, Options, Recording
-from torchdev_lint.flow.classes import ClassModel, held_at_first, symbolic_self, without_caller
+from torchdev_lint.flow.built_within import called_on_default_device
+from torchdev_lint.flow.classes import REPLACED, ClassModel, held_at_first, symbolic_self, without_caller
 from torchdev_lint.flow.command_lines import minded_defaults
 from torchdev_lint.flow.conditions import Atom, Key
 from torchdev_lint.flow.divided_work import with_several
@@ -197,6 +198,13 @@ def read_alone(analysis: Analysis, function: Function) -> None:
     _forget_wanderers(analysis, env)
     if any(DEVICE_NAME.search(decorator) and "cache" not in decorator for decorator in function.decorators):
         env.default_device = UNKNOWN_DEVICE  # `@torch.device(...)`
+    elif analysis.learn(
+        called_on_default_device,
+        definition.source.module,
+        function.name,
+        function.owner is not None,
+    ):
+        env.default_device = UNKNOWN_DEVICE
     child = Frame(analysis, env, parent=definition, function=function)
     builds = called_to_build_only(child, function)
     if builds:
@@ -204,7 +212,8 @@ def read_alone(analysis: Analysis, function: Function) -> None:
     analysis.on_host = works_on_host(function) or builds
     child.env.names = bind_symbolically(function)
     child.env.names |= dict.fromkeys(sequence_parameters(definition, function), Many(UNKNOWN))
-    if not analysis.on_host:
+    replaced = (REPLACED, id(function.node)) in analysis.notes
+    if not analysis.on_host and not replaced:
         given = _tensors_given(analysis, function)
         returned_factories.note_given(child, given)
         child.env.names |= given

@@ -315,6 +315,8 @@ def set_attribute(frame: Frame, receiver: Value, name: str, value: Value) -> Non
             )
         case Class(model=model):
             model.attributes[name] = value
+            if frame.analysis.at_top or not model.is_complete:
+                model.replace_method(name, value, sure=not frame.env.path)
         case Api(path=path) if path.startswith("torch."):
             frame.analysis.notes["replaced", name] = path
             if path in ("torch.Tensor", "torch.nn.Module") and name in IN_PLACE_MOVES and not frame.env.path:
@@ -452,20 +454,41 @@ def _move(frame: Frame, thing: Object, device: Device, seen: frozenset[object], 
 
 
 def _forget_plain_tensors(frame: Frame, thing: Object, seen: frozenset[object]) -> None:
-    """A class with a `_apply` of its own may take along what its parts hold without having registered it."""
+    """A class with a `_apply` of its own may take along what its parts hold without having registered it.
+
+    The parts are modules, or plain objects of the program that move what they hold when they are told to.
+    """
     state = frame.state(thing)
-    if thing.key in seen or state.kind != "module":
+    if thing.key in seen or state.kind not in ("module", "instance"):
         return
     attributes = dict(state.attributes)
     for name, held in attributes.items():
         if not _may_apply_to(frame, state, name):
             continue
-        if isinstance(held, Tensor) and name not in state.registered:
-            attributes[name] = unknown_tensor()
+        if name not in state.registered:
+            attributes[name] = _somewhere(held)
         for part in held.things if isinstance(held, AnyOf) else (held,):
             if isinstance(part, Object):
                 _forget_plain_tensors(frame, part, seen | {thing.key})
+            elif state.kind == "instance":
+                escape(frame, part)
     frame.set_state(thing, replace(frame.state(thing), attributes=attributes))
+
+
+def _somewhere(value: Value) -> Value:
+    """The same, but nothing is known of where its tensors are."""
+    match value:
+        case Tensor():
+            return unknown_tensor()
+        case Items(items):
+            return replace(value, items=tuple(map(_somewhere, items)))
+        case Many(element):
+            return replace(value, element=_somewhere(element))
+        case Entries(entries=entries, default=default):
+            found = tuple((key, _somewhere(entry)) for key, entry in entries)
+            return replace(value, entries=found, default=_somewhere(default))
+        case _:
+            return value
 
 
 def _may_apply_to(frame: Frame, state: State, name: str) -> bool:

@@ -30,7 +30,7 @@ from torchdev_lint.flow.returned_factories import (
     moved_by_caller,
     works_on_host,
 )
-from torchdev_lint.flow.trees import walk
+from torchdev_lint.flow.trees import all_parameters, walk
 from torchdev_lint.flow.unstated_devices import KEPT_ON_HOST
 from torchdev_lint.flow.values import Function
 from torchdev_lint.flow.written_evidence import GENERATOR, MAKES, path_of
@@ -138,6 +138,8 @@ def _ways(
     if look_at is None or factory.moved:
         return
     for call, _ in factory.given:
+        if _joins_with_made(frame, function, factory, call):
+            continue
         if not KEPT_ON_HOST.search((dotted(call.func) or "").rpartition(".")[2]):
             yield "handed", call, look_at
     name = function.name
@@ -147,8 +149,52 @@ def _ways(
     one_by_one = is_filled_one_by_one(function.node, Origin(factory.node, "factory", frame.uid))
     for end, _ in () if collected or one_by_one else factory.returned:
         yield "returned", end, look_at
+    # a class may say for itself what becomes of an attribute that it is given
+    sets = function.owner is not None and function.owner.find("__setattr__") is not None
     for target in factory.kept:
+        if sets and isinstance(target, cst.Attribute) and dotted(target.value) == "self":
+            continue
         yield "kept", target, look_at
+
+
+def _joins_with_made(frame: Frame, function: Function, factory: Factory, call: cst.Call) -> bool:
+    """Whether a method of the same class is called that brings the argument together with what it makes on the CPU: it is wanted there."""
+    called = dotted(call.func) or ""
+    owner = function.owner
+    method = None if owner is None or not called.startswith("self.") else owner.find(called[len("self.") :])
+    places = [index for index, one in enumerate(call.args) if one.value is factory.node]
+    if method is None or not places or call.args[places[0]].keyword is not None:
+        return False
+    name = next((one.name.value for one in all_parameters(method.params)[places[0] + 1 :]), "")
+    for node in walk(method.body):
+        if isinstance(node, cst.BinaryOperation):
+            for one, other in ((node.left, node.right), (node.right, node.left)):
+                if _root(one) == name and _makes_on_host(frame, other):
+                    return True
+    return False
+
+
+def _makes_on_host(frame: Frame, node: cst.BaseExpression) -> bool:
+    return (
+        isinstance(node, cst.Call)
+        and path_of(frame, node.func) in MAKES
+        and not any(one.keyword is not None and one.keyword.value == "device" for one in node.args)
+    )
+
+
+def _root(node: cst.BaseExpression) -> str:
+    """The name that an expression begins with: `starts.unsqueeze(1)`, `starts[:, None]`."""
+    while not isinstance(node, cst.Name):
+        match node:
+            case (
+                cst.Call(func=cst.Attribute(value=inner))
+                | cst.Attribute(value=inner)
+                | cst.Subscript(value=inner)
+            ):
+                node = inner
+            case _:
+                return ""
+    return node.value
 
 
 def _made_for(reading: Reading, factory: Factory) -> Look | None:

@@ -91,6 +91,11 @@ def note_given(frame: Frame, name: str, site: CallSite) -> None:
     made = [one.value for one in site.arguments if any(True for _ in _made_here(frame, one.value))]
     if any(one.keyword is not None and DEVICE_NAME.search(one.keyword) for one in site.arguments):
         return  # it is told where to bring what it is given
+    match site.node:
+        case cst.Call(func=cst.Attribute(attr=cst.Name(value="copy_"))):
+            return  # a tensor takes in what is anywhere
+        case _:
+            pass
     if made and not KEPT_ON_HOST.search(name.rpartition(".")[2]) and not _is_moved_at_once(frame, site.node):
         note(frame, made, site.node, "given")
 

@@ -291,6 +291,8 @@ class Expressions:
                 ) in base.made:  # a tensor type's name says where: `x.type()`, `torch.cuda.FloatTensor`
                     self.factories[made].moved = self.factories[made].taken = True
                 return Look(there=base.there or "", root=base.root)
+        if name == "copy_":
+            return base if base != NOTHING else OPEN  # from wherever what is copied is
         if base.host and not base.made:
             return ON_HOST
         if base.made or base.there is not None:

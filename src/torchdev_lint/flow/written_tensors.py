@@ -228,6 +228,8 @@ class Reading(Expressions):
                 # into a tensor, wherever that is
                 copied = (held.there is not None or bool(held.made)) and not held.held
                 copied = copied or text in self.tables
+                if isinstance(base, cst.Subscript):
+                    copied = copied or f"{dotted(base.value)}[]" in self.tables
                 if look.made and not copied:
                     if text is not None and text in self.names and not held.made and held.there is None:
                         self.names[text] = self.names[text].joined(look.inside())
@@ -304,7 +306,10 @@ def _is_begun_by(node: cst.CSTNode | None, made: cst.Call) -> bool:
 
 
 def _tables(frame: Frame, function: Function) -> frozenset[str]:
-    """The attributes of a method's class that are tensors: whatever is assigned to them anywhere in it is made by a factory."""
+    """The attributes of a method's class that are tensors: whatever is assigned to them anywhere in it is made by a factory.
+
+    And those, with `[]` behind them, that are lists or dicts of such tensors.
+    """
     if function.owner is None:
         return frozenset()
     found: dict[str, bool] = {}
@@ -317,7 +322,20 @@ def _tables(frame: Frame, function: Function) -> frozenset[str]:
                 if text is not None and text.startswith("self."):
                     made = part is target and _is_made(frame, node.value)
                     found[text] = found.get(text, True) and made
+                    held = [] if part is not target else _held_in(node.value)
+                    shelf = bool(held) and all(_is_made(frame, one) for one in held)
+                    found[f"{text}[]"] = found.get(f"{text}[]", True) and shelf
     return frozenset(text for text, made in found.items() if made)
+
+
+def _held_in(value: cst.BaseExpression) -> list[cst.BaseExpression]:
+    match value:
+        case cst.DictComp(value=held) | cst.ListComp(elt=held):
+            return [held]
+        case cst.Dict(elements=elements) | cst.List(elements=elements):
+            return [one.value for one in elements]
+        case _:
+            return []
 
 
 def _is_made(frame: Frame, value: cst.BaseExpression) -> bool:

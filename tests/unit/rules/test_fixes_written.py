@@ -377,6 +377,6 @@ def test_a_device_is_not_read_of_a_computed_attribute(name: str, content: list[s
     code = (
         "class Block(nn.Module):\n    def __init__(self, dim):\n        super().__init__()\n"
         f"        self.register_buffer({name}, torch.arange(dim).float())\n\n"
-        "    def reset_parameters(self):\n        self.freqs.copy_(torch.arange(len(self.freqs)).float())\n"
+        "    def reset_parameters(self):\n        self.freqs.take_over(torch.arange(len(self.freqs)).float())\n"
     )
     assert written(found(code, "TDV106")) == content
