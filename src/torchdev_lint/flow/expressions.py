@@ -618,13 +618,15 @@ def visit_Await(frame: Frame, node: cst.Await) -> Value:
 
 @expression(cst.Yield)
 def visit_Yield(frame: Frame, node: cst.Yield) -> Value:
-    if frame.first_yield is None:
-        frame.first_yield = frame.env.copy()
+    sent: Value = UNKNOWN
     if isinstance(node.value, cst.From):
         frame.yields.append(iterate(frame, frame.evaluate(node.value.item)))
     elif node.value is not None:
         discarded = frame.discarded
         frame.yields.append(frame.evaluate(node.value))
         frame.receives = frame.receives or discarded is not node
-        return frame.sent
-    return UNKNOWN
+        sent = frame.sent
+    if frame.first_yield is None:
+        # it waits here once what it gives is made
+        frame.first_yield = frame.env.copy()
+    return sent
