@@ -14,6 +14,7 @@ from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.iteration import MAX_UNROLLED, iterate, iterator_of, known_items, next_of
 from torchdev_lint.flow.objects import as_tuple, forget_attributes, get_attribute, set_attribute
 from torchdev_lint.flow.values import (
+    COUNTED,
     UNKNOWN,
     AnyOf,
     Api,
@@ -114,7 +115,8 @@ def call_builtin(frame: Frame, name: str, site: CallSite, call_value: Callable[.
         case "print":
             return UNKNOWN
         case "len":
-            return frame.result_of(site.node, frame.analysis.text(site.node))
+            counted = frame.result_of(site.node, frame.analysis.text(site.node))
+            return Object((COUNTED, counted.key), counted.text)
         case _:
             return frame.result_of(site.node)
 

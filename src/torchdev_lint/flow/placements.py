@@ -16,7 +16,7 @@ from torchdev_lint.flow.conditions import Key
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import Accelerator, Cpu, Device, Leaf, Origin, Symbol, device_atoms, leaves
-from torchdev_lint.flow.values import DeviceValue, Either, Entries, Items, Object, Value
+from torchdev_lint.flow.values import Class, DeviceValue, Either, Entries, Items, Object, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +95,27 @@ def built_by_call(frame: Frame, value: Value, node: cst.BaseExpression, first: i
             built_by_call(frame, otherwise, node, first)
         case _:
             pass
+
+
+def builds_what_it_is_told(frame: Frame, value: Value, child: Frame) -> bool:
+    """Whether a function builds a module of whatever class it has looked up (`return REGISTRY[name](**options)`), and knows no device.
+
+    Others call it for other things, so that its call is where this one is built.
+    """
+    device = frame.state(value).device if isinstance(value, Object) else None
+    origin = device.origin if isinstance(device, Cpu) else None
+    if origin is None or origin.what != "made" or origin.frame != child.uid:
+        return False
+    if any(isinstance(held, DeviceValue) for held in child.env.names.values()):
+        return False
+    match origin.node:
+        case cst.Call(func=cst.Subscript() | cst.Call()):
+            return True
+        case cst.Call(func=cst.Name(value=name)):
+            held = child.env.names.get(name)
+            return isinstance(held, Class) and held.model.node.name.value != name
+        case _:
+            return False
 
 
 def has_moved_part(frame: Frame, whole: Object) -> bool:

@@ -60,3 +60,88 @@ def test_what_a_generator_without_an_end_makes_is_known(use: str) -> None:
     assert told(STREAM.format(use=use) + "    net(draw.points())\n") == [
         ("TDV001", "net(draw.points())")
     ]
+
+
+WEIGHTED = """
+    class Weighted(nn.Module):
+        def __init__(self, counts):
+            super().__init__()
+            share = 1 / torch.as_tensor(counts, dtype=torch.float32)
+            self.register_buffer("weight", share / share.sum() * {factor})
+
+        def forward(self, logits, target):
+            return nn.functional.cross_entropy(logits, target, weight=self.weight)
+
+    def main(x, y, counts):
+        net = nn.Linear(3, 4).to(device)
+        loss = Weighted(counts){moved}
+        return loss(net(x.to(device)), y.to(device))
+
+    main(torch.rand(8, 3), torch.randint(4, (8,)), [int(one) for one in os.environ["COUNTS"].split()])
+"""
+
+
+def test_how_many_there_are_is_a_number() -> None:
+    """What is computed with `len(counts)` stays where it is."""
+    found = [("TDV001", "loss = Weighted(counts)")]
+    assert told(WEIGHTED.format(factor="len(counts)", moved="")) == found
+    assert told(WEIGHTED.format(factor="len(counts)", moved=".to(device)")) == []
+
+
+REGISTRY = """
+    class Registry:
+        def __init__(self):
+            self.kinds = {{}}
+
+        def register(self, name):
+            def note(kind):
+                self.kinds[name] = kind
+                return kind
+            return note
+
+        def build(self, name, **options):
+            {built}
+
+    NETS = Registry()
+
+    @NETS.register("line")
+    class Line(nn.Module):
+        def __init__(self, size):
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(size))
+
+        def forward(self, x):
+            return x * self.weight
+
+    class Runner:
+        def __init__(self):
+            self.device = device
+            self.net = NETS.build("line", size=3).to(self.device)
+            self.head = NETS.build("line", size=3){moved}
+
+        def run(self, x):
+            return self.head(self.net(x.to(self.device)))
+
+    Runner().run(torch.rand(3))
+"""
+
+
+@pytest.mark.parametrize(
+    "built",
+    [
+        "return self.kinds[name](**options)",
+        "kind = self.kinds[name]; return kind(**options)",
+    ],
+)
+def test_what_a_registry_builds_is_moved_where_it_was_asked_for(built: str) -> None:
+    """Others ask the registry, too, and it knows no device."""
+    assert told(REGISTRY.format(built=built, moved="")) == [
+        ("TDV001", 'self.head = NETS.build("line", size=3)')
+    ]
+    assert told(REGISTRY.format(built=built, moved=".to(self.device)")) == []
+
+
+def test_what_a_function_builds_by_its_own_choice_is_moved_there() -> None:
+    """The class is written out: whoever calls it gets nothing else."""
+    built = "return Line(**options)"
+    assert told(REGISTRY.format(built=built, moved="")) == [("TDV001", built)]
