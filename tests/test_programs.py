@@ -32,7 +32,6 @@ MISSED: dict[str, str] = {
     "lora_surgery_bad": "a parameter made beside a layer that a loop over `named_modules` found in a moved model",
     "mixture_confusion_bad": "reported where the tensor is made that stays on the CPU for a reason",
     "moved_in_one_branch_bad": "a module returned from two branches, moved in one",
-    "multilabel_pos_weight_bad": "the length of a dataset minus a tensor, kept as `pos_weight` of a loss",
     "nanogpt_pinned_targets_bad": "reported where the caller unpacks what a function has moved in part",
     "pinn_targets_bad": "how many dimensions a part of an array has that is an argument",
     "ppo_grid_moves_bad": "reported where a table of the host is made that is indexed with what was drawn on the GPU",

@@ -13,6 +13,7 @@ from torchdev_lint.rules.registry import all_rules
 DEFAULT_RULES = Config(off_by_default=frozenset(rule.code for rule in all_rules() if not rule.default))
 
 HEAD = """\
+import json
 import os
 import torch
 from torch import nn
@@ -77,7 +78,7 @@ WEIGHTED = """
         loss = Weighted(counts){moved}
         return loss(net(x.to(device)), y.to(device))
 
-    main(torch.rand(8, 3), torch.randint(4, (8,)), [int(one) for one in os.environ["COUNTS"].split()])
+    main(torch.rand(8, 3), torch.randint(4, (8,)), json.loads(os.environ["COUNTS"]))
 """
 
 
