@@ -22,6 +22,7 @@ from torchdev_lint.flow import (
     operations,
     optimizers,
     special_methods,
+    torch_devices,
     truths,
     turns,
 )
@@ -359,6 +360,9 @@ def visit_BinaryOperation(frame: Frame, node: cst.BinaryOperation) -> Value:
     contained = containers.binary_operation(frame, node, left, right)
     if contained is not None:
         return contained
+    last = torch_devices.last_index(frame, node, left, right)
+    if last is not None:
+        return last
     result = operations.binary_operation(frame, node, left, right)
     return arrays.operated(frame, node, left, right) if result == UNKNOWN else result
 

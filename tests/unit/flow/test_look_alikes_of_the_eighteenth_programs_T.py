@@ -58,9 +58,7 @@ STREAM = """
 def test_what_a_generator_without_an_end_makes_is_known(use: str) -> None:
     """It waits at its `yield` when what it gives has been made."""
     assert told(STREAM.format(use=use) + "    net(draw.points().to(device))\n") == []
-    assert told(STREAM.format(use=use) + "    net(draw.points())\n") == [
-        ("TDV001", "net(draw.points())")
-    ]
+    assert told(STREAM.format(use=use) + "    net(draw.points())\n") == [("TDV001", "net(draw.points())")]
 
 
 WEIGHTED = """
@@ -146,3 +144,64 @@ def test_what_a_function_builds_by_its_own_choice_is_moved_there() -> None:
     """The class is written out: whoever calls it gets nothing else."""
     built = "return Line(**options)"
     assert told(REGISTRY.format(built=built, moved="")) == [("TDV001", built)]
+
+
+LAST_CARD = """
+    def places():
+        if not torch.cuda.is_available():
+            return "cpu", "cpu"
+        return "cuda:0", {last}
+
+    class Pair:
+        def __init__(self):
+            self.first, self.second = places()
+            self.one = nn.Linear(3, 3).to(self.first)
+            self.two = nn.Linear(3, 1).to(self.second)
+
+        def run(self, x):
+            h = self.one(x.to(self.first))
+            {between}
+            return self.two(h)
+
+    Pair().run(torch.rand(4, 3))
+"""
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        'f"cuda:{torch.cuda.device_count() - 1}"',
+        '"cuda:" + str(torch.cuda.device_count() - 1)',
+        'torch.device("cuda", torch.cuda.device_count() - 1)',
+    ],
+)
+def test_the_last_card_of_several_is_not_the_first(last: str) -> None:
+    """Where there are two, what is on the first has to be taken along."""
+    found = [("TDV001", "return self.two(h)")]
+    assert told(LAST_CARD.format(last=last, between="pass")) == found
+    assert told(LAST_CARD.format(last=last, between="h = h.to(self.second)")) == []
+    several = "if torch.cuda.device_count() > 1: h = h.to(self.second)"
+    assert told(LAST_CARD.format(last=last, between=several)) == []
+
+
+@pytest.mark.parametrize("other", ["cuda", "cuda:1", "cuda:{torch.cuda.device_count() - 2}"])
+def test_another_card_may_be_the_last_one(other: str) -> None:
+    """The current one, the second of two, the last but one: they may be the same."""
+    text = LAST_CARD.format(last='f"cuda:{torch.cuda.device_count() - 1}"', between="pass")
+    text = text.replace('"cuda:0"', f'f"{other}"' if "{" in other else f'"{other}"')
+    assert "TDV001" not in dict(told(text))
+
+
+def test_where_there_is_one_the_last_is_the_first() -> None:
+    """Only where there are several the two differ."""
+    text = """
+        def run(x):
+            net = nn.Linear(3, 3).to(f"cuda:{torch.cuda.device_count() - 1}")
+            if torch.cuda.device_count() %s 1:
+                return net(x.to("cuda:0"))
+            return None
+
+        run(torch.rand(4, 3))
+    """
+    assert told(text % "==") == []
+    assert [code for code, _ in told(text % ">")] == ["TDV001"]
