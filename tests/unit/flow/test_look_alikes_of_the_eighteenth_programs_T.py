@@ -205,3 +205,57 @@ def test_where_there_is_one_the_last_is_the_first() -> None:
     """
     assert told(text % "==") == []
     assert [code for code, _ in told(text % ">")] == ["TDV001"]
+
+
+RESUMED = """
+    class Average:
+        def __init__(self, model):
+            self.kept = {{name: one.detach().clone() for name, one in model.state_dict().items()}}
+
+        def update(self, model):
+            for name, one in model.state_dict().items():
+                self.kept[name].mul_(0.9).add_(one, alpha=0.1)
+
+        def state_dict(self):
+            return {{"kept": self.kept}}
+
+        def load_state_dict(self, state):
+            {taken}
+
+    class Trainer:
+        def __init__(self, folder):
+            self.folder = folder
+            self.net = nn.Linear(3, 3).to(device)
+            self.average = Average(self.net)
+
+        @property
+        def path(self):
+            return os.path.join(self.folder, "last.pt")
+
+        def save(self):
+            torch.save({{"average": self.average.state_dict()}}, self.path)
+
+        def resume(self):
+            self.average.load_state_dict(torch.load({file}, map_location="cpu")["average"])
+
+    def main(folder):
+        trainer = Trainer(folder)
+        trainer.average.update(trainer.net)
+        trainer.save()
+        again = Trainer(folder)
+        again.resume()
+        again.average.update(again.net)
+
+    main(os.environ["RUN"])
+"""
+
+
+def test_what_is_loaded_again_from_a_path_of_the_same_parts_is_what_was_saved() -> None:
+    """It is wherever `map_location` says, and stays there unless it is copied into what was there before."""
+    kept = 'self.kept = state["kept"]'
+    copied = 'for name, one in state["kept"].items(): self.kept[name].copy_(one)'
+    assert told(RESUMED.format(taken=kept, file="self.path")) == [
+        ("TDV004", "self.kept[name].mul_(0.9).add_(one, alpha=0.1)")
+    ]
+    assert told(RESUMED.format(taken=copied, file="self.path")) == []
+    assert told(RESUMED.format(taken=kept, file='os.path.join(self.folder, "first.pt")')) == []
