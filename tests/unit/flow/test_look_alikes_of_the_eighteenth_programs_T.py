@@ -259,3 +259,74 @@ def test_what_is_loaded_again_from_a_path_of_the_same_parts_is_what_was_saved() 
     ]
     assert told(RESUMED.format(taken=copied, file="self.path")) == []
     assert told(RESUMED.format(taken=kept, file='os.path.join(self.folder, "first.pt")')) == []
+
+
+ADAPTED = """
+    class Adapter(nn.Module):
+        def __init__(self, base):
+            super().__init__()
+            self.base = base
+            {made}
+
+        def forward(self, x):
+            return self.base(x) + x @ self.down
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.blocks = nn.ModuleList(nn.Linear(3, 3) for _ in range(2))
+
+        def forward(self, x):
+            for block in self.blocks:
+                x = block(x)
+            return x
+
+    def owner(model, name):
+        *folders, last = name.split(".")
+        for folder in folders:
+            model = getattr(model, folder)
+        return model, last
+
+    def adapt(model):
+        names = [name for name, one in model.named_modules() if isinstance(one, nn.Linear)]
+        for name in names:
+            {found}
+            setattr(parent, last, {attached})
+
+    net = Net().to(device)
+    adapt(net)
+    {then}
+    net(torch.rand(2, 3, device=device))
+"""
+MADE_HERE = "self.down = nn.Parameter(torch.zeros(3, 3))"
+NEW = "Adapter(getattr(parent, last))"
+OWNERS = [
+    'path, _, last = name.rpartition("."); parent = model.get_submodule(path)',
+    "parent, last = owner(model, name)",
+]
+
+
+@pytest.mark.parametrize("found", OWNERS)
+def test_a_part_under_a_name_that_is_not_known_comes_too_late(found: str) -> None:
+    """It is put into a part of what was moved before: what it makes on the CPU stays there."""
+    told_of = [("TDV008", f"setattr(parent, last, {NEW})")]
+    assert told(ADAPTED.format(made=MADE_HERE, found=found, attached=NEW, then="pass")) == told_of
+
+
+@pytest.mark.parametrize("found", OWNERS)
+@pytest.mark.parametrize(
+    ("made", "attached", "then"),
+    [
+        ("self.down = nn.Parameter(base.weight.new_zeros(3, 3))", NEW, "pass"),
+        ("self.down = nn.Parameter(torch.zeros(3, 3, device=base.weight.device))", NEW, "pass"),
+        (MADE_HERE + "; self.to(base.weight.device)", NEW, "pass"),
+        (MADE_HERE, NEW + ".to(device)", "pass"),
+        (MADE_HERE, NEW, "net.to(device)"),
+        (MADE_HERE, "nn.Identity()", "pass"),
+    ],
+)
+def test_a_part_under_a_name_that_is_not_known_is_taken_along(
+    found: str, made: str, attached: str, then: str
+) -> None:
+    """Made where the layer is, moved there, moved with the whole, or without anything to move."""
+    assert told(ADAPTED.format(made=made, found=found, attached=attached, then=then)) == []
