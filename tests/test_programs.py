@@ -28,11 +28,10 @@ MISSED: dict[str, str] = {
     "hypernetwork_snapshots_bad": "what one call keeps in a dict under a key, and another call reads in a loop over its items",
     "kalman_observations_bad": "how many dimensions what a loop takes from a tensor has left",
     "lightgcn_adjacency_unmoved_bad": "reported where the matrix that was not moved becomes an attribute",
-    "lora_injected_late_bad": "layers that `setattr` puts under computed names into a model that was moved before",
-    "lora_surgery_bad": "a parameter made beside a layer that a loop over `named_modules` found in a moved model",
+    "lora_injected_late_bad": "reported where the part is put into the moved model",
+    "lora_surgery_bad": "reported where the part is put into the moved model",
     "mixture_confusion_bad": "reported where the tensor is made that stays on the CPU for a reason",
     "moved_in_one_branch_bad": "a module returned from two branches, moved in one",
-    "multilabel_pos_weight_bad": "the length of a dataset minus a tensor, kept as `pos_weight` of a loss",
     "nanogpt_pinned_targets_bad": "reported where the caller unpacks what a function has moved in part",
     "pinn_targets_bad": "how many dimensions a part of an array has that is an argument",
     "ppo_grid_moves_bad": "reported where a table of the host is made that is indexed with what was drawn on the GPU",
@@ -41,7 +40,6 @@ MISSED: dict[str, str] = {
     "resume_ema_bad": 'tensors read from a checkpoint with `map_location="cpu"`',
     "resume_prototypes_map_location_bad": 'attributes of a plain class, read from a checkpoint with `map_location="cpu"`',
     "split_transformer_padding_bad": "one of three pairs of devices, by how many GPUs there are",
-    "two_stage_pipeline_label_bad": "labels on the first of several GPUs, logits on the last, by `device_count() - 1`",
 }
 """Programs that are not found yet, and why. Whoever makes one found takes it out."""
 

@@ -587,9 +587,10 @@ def transfer_of(frame: Frame, origin: Origin | None) -> Transfer | None:
         return None
     match origin.node:
         case cst.Call(func=cst.Attribute(value=receiver, attr=cst.Name(value=method)), args=arguments):
-            given = next(
-                (a.value for a in arguments if a.keyword is None or a.keyword.value == "device"), None
-            )
+            keyword, before = ("map_location", 1) if method == "load" else ("device", 0)
+            named = (a.value for a in arguments if a.keyword is not None and a.keyword.value == keyword)
+            by_position = [a.value for a in arguments if a.keyword is None][before:]
+            given = next(named, by_position[0] if by_position else None)
             return Transfer(origin.node, frame.analysis.text(receiver), given, method)
         case _:
             return None

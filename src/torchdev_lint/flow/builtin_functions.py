@@ -7,13 +7,14 @@ from collections.abc import Callable
 
 import libcst as cst
 
-from torchdev_lint.flow import containers, folds, made_by_new, torch_factories, truths
+from torchdev_lint.flow import containers, folds, made_by_new, registration, torch_factories, truths
 from torchdev_lint.flow.callsites import Argument, CallSite, implied_items, name_given
 from torchdev_lint.flow.conditions import FALSE, TRUE
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.iteration import MAX_UNROLLED, iterate, iterator_of, known_items, next_of
 from torchdev_lint.flow.objects import as_tuple, forget_attributes, get_attribute, set_attribute
 from torchdev_lint.flow.values import (
+    COUNTED,
     UNKNOWN,
     AnyOf,
     Api,
@@ -82,8 +83,12 @@ def call_builtin(frame: Frame, name: str, site: CallSite, call_value: Callable[.
         case "setattr" if len(values) == 3 and name_given(site, 1) is not None:
             set_attribute(frame, first, name_given(site, 1) or "", values[2])
             return UNKNOWN
+        case "getattr" if len(values) == 2:
+            return registration.part_of(frame, first, frame.result_of(site.node))
         case "setattr" if values:
             forget_attributes(frame, first)
+            if len(values) == 3:
+                registration.note_attached(frame, first, values[2], site.positional()[2].node)
             return UNKNOWN
         case "vars" if isinstance(first, Object):
             return get_attribute(frame, first, "__dict__", site.node)
@@ -114,7 +119,8 @@ def call_builtin(frame: Frame, name: str, site: CallSite, call_value: Callable[.
         case "print":
             return UNKNOWN
         case "len":
-            return frame.result_of(site.node, frame.analysis.text(site.node))
+            counted = frame.result_of(site.node, frame.analysis.text(site.node))
+            return Object((COUNTED, counted.key), counted.text)
         case _:
             return frame.result_of(site.node)
 

@@ -22,6 +22,7 @@ from torchdev_lint.flow import (
     operations,
     optimizers,
     special_methods,
+    torch_devices,
     truths,
     turns,
 )
@@ -359,6 +360,9 @@ def visit_BinaryOperation(frame: Frame, node: cst.BinaryOperation) -> Value:
     contained = containers.binary_operation(frame, node, left, right)
     if contained is not None:
         return contained
+    last = torch_devices.last_index(frame, node, left, right)
+    if last is not None:
+        return last
     result = operations.binary_operation(frame, node, left, right)
     return arrays.operated(frame, node, left, right) if result == UNKNOWN else result
 
@@ -618,13 +622,15 @@ def visit_Await(frame: Frame, node: cst.Await) -> Value:
 
 @expression(cst.Yield)
 def visit_Yield(frame: Frame, node: cst.Yield) -> Value:
-    if frame.first_yield is None:
-        frame.first_yield = frame.env.copy()
+    sent: Value = UNKNOWN
     if isinstance(node.value, cst.From):
         frame.yields.append(iterate(frame, frame.evaluate(node.value.item)))
     elif node.value is not None:
         discarded = frame.discarded
         frame.yields.append(frame.evaluate(node.value))
         frame.receives = frame.receives or discarded is not node
-        return frame.sent
-    return UNKNOWN
+        sent = frame.sent
+    if frame.first_yield is None:
+        # it waits here once what it gives is made
+        frame.first_yield = frame.env.copy()
+    return sent

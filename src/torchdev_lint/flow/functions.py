@@ -173,8 +173,7 @@ def call(frame: Frame, function: Function, site: CallSite, sent: Argument | None
     frame.env.default_device = end.default_device
     # what must hold for the call to return holds from here on (`require_gpu()`)
     frame.env.path = end.path
-    if child.source.foreign and not frame.source.foreign and isinstance(site.node, cst.BaseExpression):
-        placements.built_by_call(frame, value, site.node, child.uid)
+    placements.returned(frame, value, site.node, child)
     if child.receives and sent is None and isinstance(value, Many):
         value = with_cell(frame, site.node, value)
         frame.analysis.notes[_WAITING, value.cell] = (function, site)

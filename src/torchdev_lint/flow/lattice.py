@@ -30,6 +30,8 @@ MAX_ATOMS = 7
 """Conflicts are searched over at most this many conditions at once (2 to this power assignments)."""
 
 
+LAST = "last device"
+"""What the key of the index of the last accelerator of a type begins with: `torch.cuda.device_count() - 1`."""
 ATTRIBUTE = "attribute"
 """The kind of origin that a tensor has which a module keeps without registering it."""
 
@@ -257,6 +259,22 @@ def _is_made(key: Key) -> bool:
     return key[0] in ("call", "made")
 
 
+def _of_last(key: Key, kinds: Sequence[str] = ("cuda", "xpu", "mps", "any")) -> bool:
+    """Whether the device of this key is the last one of a type."""
+    return any((LAST, kind) in (key, *key) for kind in kinds)
+
+
+def _last_against_first(last: Symbol, other: Accelerator, assignment: dict[Atom, bool]) -> Level:
+    """`f"cuda:{torch.cuda.device_count() - 1}"` beside `cuda:0`: where there are several, these are two."""
+    if other.index != 0 or not _of_last(last.key, (other.type, "any")):
+        return Level.NO
+    # whoever has asked how many there are may have found one
+    single = any(
+        atom.kind == "count" and atom.key[1] >= 1 and not value for atom, value in assignment.items()
+    )
+    return Level.NO if single else Level.CERTAIN
+
+
 def _compare_leaves(left: Leaf, right: Leaf, assignment: dict[Atom, bool]) -> Level:
     match left, right:
         case Cpu(), Accelerator():
@@ -274,6 +292,8 @@ def _compare_leaves(left: Leaf, right: Leaf, assignment: dict[Atom, bool]) -> Le
             return _symbol_against_cpu(right, assignment)
         case Symbol(), Cpu():
             return _symbol_against_cpu(left, assignment)
+        case (Symbol() as last, Accelerator() as other) | (Accelerator() as other, Symbol() as last):
+            return _last_against_first(last, other, assignment)
         case _:
             return Level.NO
 
@@ -405,11 +425,12 @@ def conflict(left: Device, right: Device, path: Sequence[Formula] = ()) -> Confl
     left_atoms, right_atoms = device_atoms(left), device_atoms(right)
     relevant = set(left_atoms | right_atoms)
     about = {leaf.key for device in (left, right) for leaf in leaves(device) if isinstance(leaf, Symbol)}
+    telling = {"available", "count"} if any(map(_of_last, about)) else {"available"}
     facts_here: list[Formula] = []
     for fact in path:
         mentioned = atoms(fact)
         tells_type = any(atom.kind == "device-type" and atom.key[0] in about for atom in mentioned)
-        if mentioned & relevant or tells_type or any(atom.kind == "available" for atom in mentioned):
+        if mentioned & relevant or tells_type or any(atom.kind in telling for atom in mentioned):
             facts_here.append(fact)
             relevant |= mentioned
     if len(relevant) > MAX_ATOMS:
@@ -438,6 +459,7 @@ def conflict(left: Device, right: Device, path: Sequence[Formula] = ()) -> Confl
             level = _compare_leaves(here, there, assignment)
             if (
                 isinstance(here, Symbol) != isinstance(there, Symbol)
+                and (isinstance(here, Cpu) or isinstance(there, Cpu))
                 and not left_behind
                 and (_selects(right) if isinstance(here, Symbol) else _selects(left))
             ):

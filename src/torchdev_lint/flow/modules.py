@@ -34,7 +34,7 @@ from torchdev_lint.flow.lattice import (
 )
 from torchdev_lint.flow.model_calls import check_inputs_together, check_model_call, check_part
 from torchdev_lint.flow.objects import escape, forget_device, is_module_like, move, moves_with_owner
-from torchdev_lint.flow.registration import check_late, note_late
+from torchdev_lint.flow.registration import check_late, note_late, part_of
 from torchdev_lint.flow.values import (
     NONE,
     UNKNOWN,
@@ -316,6 +316,8 @@ def call_module_method(frame: Frame, thing: Object, name: str, site: CallSite) -
             return UNKNOWN
         case "zero_grad":
             return UNKNOWN
+        case "get_submodule":
+            return part_of(frame, thing, frame.result_of(site.node))
         case "get_parameter" | "get_buffer":
             return Tensor(state.device)
         case _ if name in hooks.REGISTERS:

@@ -30,6 +30,7 @@ from torchdev_lint.flow.tensor_values import (
 )
 from torchdev_lint.flow.values import (
     ASKED,
+    COUNTED,
     UNKNOWN,
     Either,
     Literal,
@@ -152,9 +153,11 @@ def combine(
 
 
 def _counts(frame: Frame, given: Given) -> bool:
-    """Whether an operand of which nothing is known is what a loop counts with: a number (`chosen == k`)."""
+    """Whether an operand is a number, whatever it is: how many of something there are, or what a loop counts with (`chosen == k`)."""
     from torchdev_lint.flow.indexing import counters
 
+    if isinstance(given.value, Object) and given.value.key[0] == COUNTED:
+        return True
     return given.value == UNKNOWN and isinstance(given.node, cst.Name) and given.node.value in counters(frame)
 
 

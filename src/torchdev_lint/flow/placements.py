@@ -16,7 +16,7 @@ from torchdev_lint.flow.conditions import Key
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import Accelerator, Cpu, Device, Leaf, Origin, Symbol, device_atoms, leaves
-from torchdev_lint.flow.values import DeviceValue, Either, Entries, Items, Object, Value
+from torchdev_lint.flow.values import Class, DeviceValue, Either, Entries, Items, Object, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,15 @@ def built_with(
             built_with(frame, held, node, done)
 
 
-def built_by_call(frame: Frame, value: Value, node: cst.BaseExpression, first: int) -> None:
+def returned(frame: Frame, value: Value, node: cst.CSTNode, child: Frame) -> None:
+    """The call `node` of a function has given what its activation returned: where another place to move that is none, it was built here."""
+    if frame.source.foreign or not isinstance(node, cst.BaseExpression):
+        return
+    if child.source.foreign or _builds_what_it_is_told(frame, value, child):
+        _built_by_call(frame, value, node, child.uid)
+
+
+def _built_by_call(frame: Frame, value: Value, node: cst.BaseExpression, first: int) -> None:
     """A function of another file returned what it built in an activation since the `first`: in the file that is checked its call did.
 
     That file has no other place where the module could be moved, and what is told of the other file is told where that is checked.
@@ -86,15 +94,36 @@ def built_by_call(frame: Frame, value: Value, node: cst.BaseExpression, first: i
                 built_with(frame, value, node)
         case Items(items):
             for item in items:
-                built_by_call(frame, item, node, first)
+                _built_by_call(frame, item, node, first)
         case Entries():
             for entry in value.values():
-                built_by_call(frame, entry, node, first)
+                _built_by_call(frame, entry, node, first)
         case Either(_, then, otherwise):
-            built_by_call(frame, then, node, first)
-            built_by_call(frame, otherwise, node, first)
+            _built_by_call(frame, then, node, first)
+            _built_by_call(frame, otherwise, node, first)
         case _:
             pass
+
+
+def _builds_what_it_is_told(frame: Frame, value: Value, child: Frame) -> bool:
+    """Whether a function builds a module of whatever class it has looked up (`return REGISTRY[name](**options)`), and knows no device.
+
+    Others call it for other things, so that its call is where this one is built.
+    """
+    device = frame.state(value).device if isinstance(value, Object) else None
+    origin = device.origin if isinstance(device, Cpu) else None
+    if origin is None or origin.what != "made" or origin.frame != child.uid:
+        return False
+    if any(isinstance(held, DeviceValue) for held in child.env.names.values()):
+        return False
+    match origin.node:
+        case cst.Call(func=cst.Subscript() | cst.Call()):
+            return True
+        case cst.Call(func=cst.Name(value=name)):
+            held = child.env.names.get(name)
+            return isinstance(held, Class) and held.model.node.name.value != name
+        case _:
+            return False
 
 
 def has_moved_part(frame: Frame, whole: Object) -> bool:

@@ -18,6 +18,7 @@ from torchdev_lint.flow.conditions import Atom
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import (
     CPU,
+    LAST,
     UNKNOWN_DEVICE,
     Accelerator,
     Symbol,
@@ -84,6 +85,15 @@ def _set_default_tensor_type(frame: Frame, site: CallSite) -> Value:
             frame.env.default_device = UNKNOWN_DEVICE
     generators.note_default(frame)
     return UNKNOWN
+
+
+def last_index(frame: Frame, node: cst.BinaryOperation, left: Value, right: Value) -> Value | None:
+    """`torch.cuda.device_count() - 1`; None for anything else."""
+    match left, right:
+        case Object(key=("device-count", kind)), Literal(value=1) if isinstance(node.operator, cst.Subtract):
+            return Object((LAST, kind), frame.analysis.text(node))
+        case _:
+            return None
 
 
 def _device(frame: Frame, site: CallSite) -> Value:

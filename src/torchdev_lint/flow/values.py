@@ -574,3 +574,6 @@ def unknown_tensor() -> Tensor:
 
 ASKED = "asked"
 """Notes of a comparison, by its id, that it is the condition of something: what it gives has one element."""
+
+COUNTED = "counted"
+"""What the key of a number begins with that says how many there are: `len(items)`."""
