@@ -11,6 +11,7 @@ from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.iteration import ANY, part_for_all, parts_of
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Anywhere, leaves
+from torchdev_lint.flow.objects import moves_with_owner
 from torchdev_lint.flow.values import UNKNOWN, Items, Literal, Many, Object, State, Tensor, Value
 from torchdev_lint.torch_api.modules import CONTAINERS, PARAMETER_CONTAINERS
 
@@ -118,13 +119,21 @@ def put(frame: Frame, thing: Object, key: Value, value: Value) -> None:
         put_parameter(frame, thing, f"[{key.value!r}]", value)
         return
     if not isinstance(value, Object):
-        frame.set_state(thing, replace(frame.state(thing), device=UNKNOWN_DEVICE))
+        hold(frame, thing, f"[+{id(frame.assigning)}]", value)
         return
     name = f"[{key.value!r}]" if isinstance(key, Literal) else f"[+{value.key!r}]"
     held = parts_of(frame, thing)
     if held is not None and isinstance(key, Literal) and type(key.value) is int and key.value < 0:
         name = held[key.value][0] if -key.value <= len(held) else name
     add(frame, thing, name, value, frame.assigning)
+
+
+def hold(frame: Frame, thing: Object, name: str, part: Value) -> None:
+    """The container has a part that is one of several, or unknown: where it is itself is not known until it is moved."""
+    state = replace(frame.state(thing), device=UNKNOWN_DEVICE)
+    if moves_with_owner(frame, part):
+        state = replace(state.with_attribute(name, part), registered=state.registered | {name})
+    frame.set_state(thing, state)
 
 
 def put_parameter(frame: Frame, thing: Object, name: str, value: Tensor) -> None:
