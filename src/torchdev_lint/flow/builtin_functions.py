@@ -128,7 +128,7 @@ def _container(frame: Frame, name: str, value: Value, site: CallSite) -> Value:
     made: Items | Many
     parts = known_items(frame, value)
     if parts is not None and name in ("list", "tuple", "reversed"):
-        made = Items(tuple(parts[::-1] if name == "reversed" else parts))
+        made = Items(tuple(parts[::-1] if name == "reversed" else parts), is_tuple=name == "tuple")
     elif value == Items(()):
         made = Items(())
     else:
@@ -196,6 +196,8 @@ def mapped(
 def _type_of(frame: Frame, value: Value, site: CallSite) -> Value:
     """`type(value)`, where calling it makes another of its kind."""
     match value:
+        case Items(is_tuple=True):
+            return Api("builtins.tuple")
         case Items() | Many():
             return Api("builtins.list")
         case Entries():

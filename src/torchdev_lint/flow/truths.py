@@ -453,6 +453,13 @@ _CONTAINERS = {
 }
 
 
+_SEQUENCES = frozenset(
+    f"{module}.{name}"
+    for module in ("collections.abc", "collections", "typing")
+    for name in ("Sequence", "Iterable", "Collection", "Sized", "Container", "Reversible")
+)
+"""Abstract classes that lists and tuples are instances of."""
+
 _NO_TENSORS = _CONTAINERS | {"numpy.ndarray"}
 
 
@@ -483,8 +490,12 @@ def is_instance(frame: Frame, node: cst.CSTNode, value: Value, classes: Value) -
                 if tensor or all(path.startswith("builtins.") or path in _NO_TENSORS for path in paths)
                 else opaque(frame, node)
             )
+        case Items(is_tuple=True):
+            return Constant(any(path == "builtins.tuple" or path in _SEQUENCES for path in paths))
         case Items() | Many():
-            return Constant(any(path in ("builtins.list", "builtins.tuple") for path in paths))
+            return Constant(
+                any(path in ("builtins.list", "builtins.tuple") or path in _SEQUENCES for path in paths)
+            )
         case Entries():
             return Constant(any("dict" in path or "Mapping" in path for path in paths))
         case Literal(value=constant):
@@ -563,7 +574,7 @@ def _is_instance_of(frame: Frame, thing: Object, asked: tuple[Value, ...]) -> bo
                 # of an abstract class it may be by its methods, or because it is registered
                 abstract = other.has_unseen_base() or "abc.ABC" in other.imported_bases()
                 answers.append(None if abstract else False)
-            case Api(path="builtins.tuple"):
+            case Api(path="builtins.tuple" | "collections.abc.Sequence" | "typing.Sequence"):
                 answers.append(model.is_tuple)
             case Api(path=path) if path in _NOT_DERIVED_FROM:
                 answers.append(False)

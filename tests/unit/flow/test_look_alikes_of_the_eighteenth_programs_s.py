@@ -100,3 +100,119 @@ def test_blocks_that_are_registered_or_moved_one_by_one_are_not_left_behind(
     changes: dict[str, str], kinds: str
 ) -> None:
     assert _told(_stack(**changes, kinds=kinds)) == []
+
+
+# -- a helper that goes through what it is given, and leaves out tuples
+
+MOVER = """
+import queue
+from collections import namedtuple
+
+import torch
+from torch import nn
+
+Row = namedtuple("Row", ["dense", "bag"])
+
+
+def put(thing, device):
+    if torch.is_tensor(thing):
+        return thing.to(device)
+    if isinstance(thing, dict):
+        return {{key: put(one, device) for key, one in thing.items()}}
+    if isinstance(thing, tuple) and hasattr(thing, "_fields"):
+        return type(thing)(*(put(one, device) for one in thing))
+    if isinstance(thing, {kinds}):
+        return type(thing)(put(one, device) for one in thing)
+    return thing
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.bag = nn.EmbeddingBag(9, 4)
+        self.dense = nn.Linear(4, 4)
+
+    def forward(self, row):
+        return self.dense(row.dense) + self.bag(*row.bag)
+
+
+class Ahead:
+    end = {end}
+
+    def __init__(self, rows, device):
+        self.rows = rows
+        self.device = device
+        self.held = queue.Queue()
+
+    def fill(self):
+        for row in self.rows:
+            self.held.put(put({{"row": row}}, self.device))
+        self.held.put(self.end)
+
+    def __iter__(self):
+        self.fill()
+        while (row := self.held.get()) is not self.end:
+            yield row
+
+
+def main():
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    model = Model().to(device)
+    rows = [Row(torch.rand(2, 4), {bag}) for _ in range(3)]
+    for row in {walk}:
+        model({given})
+"""
+AHEAD = {"walk": "Ahead(rows, device)", "given": 'row["row"]'}
+ALONE = {"walk": "rows", "given": "put(row, device)"}
+BAG = "(torch.arange(4), torch.tensor([0, 2]))"
+BAGS = "[torch.arange(4), torch.tensor([0, 2])]"
+
+
+@pytest.mark.parametrize("way", [AHEAD, ALONE])
+@pytest.mark.parametrize("end", ["object()", "None"])
+def test_a_tuple_is_no_list(way: dict[str, str], end: str) -> None:
+    told = [
+        ("TDV001", "return self.dense(row.dense) + self.bag(*row.bag)"),
+    ]
+    assert _told(MOVER.format(kinds="list", bag=BAG, end=end, **way)) == told
+
+
+@pytest.mark.parametrize("way", [AHEAD, ALONE])
+@pytest.mark.parametrize("end", ["object()", "None"])
+@pytest.mark.parametrize(("kinds", "bag"), [("(list, tuple)", BAG), ("list", BAGS), ("tuple", BAG)])
+def test_what_the_helper_goes_through_is_moved(way: dict[str, str], end: str, kinds: str, bag: str) -> None:
+    assert _told(MOVER.format(kinds=kinds, bag=bag, end=end, **way)) == []
+
+
+ABSTRACT = """
+from collections.abc import Sequence
+
+import torch
+
+
+def put(thing, device):
+    if isinstance(thing, Sequence):
+        return [put(one, device) for one in thing]
+    return thing.to(device) if {asked} else thing
+
+
+class Extra:
+    def __init__(self, x):
+        self.x = x
+
+    def to(self, device):
+        return Extra(self.x.to(device))
+
+
+def main():
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    x, extra = put([torch.rand(2), Extra(torch.rand(2))], device)
+    return x + extra.x
+"""
+
+
+def test_instances_of_classes_of_the_program() -> None:
+    right = "isinstance(thing, (torch.Tensor, Extra))"
+    assert _told(ABSTRACT.format(asked=right)) == []
+    wrong = "isinstance(thing, torch.Tensor)"
+    assert [code for code, _ in _told(ABSTRACT.format(asked=wrong))] != []
