@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import libcst as cst
 
+from torchdev_lint.flow import module_containers
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.conditions import Key
 from torchdev_lint.flow.confinement import only_computes
@@ -49,7 +50,7 @@ def register(frame: Frame, thing: Object, name: str, site: CallSite) -> Value | 
     if (
         given is None
         or not isinstance(given.value, (Function, Method, Partial))
-        or not frame.env.knows(thing)
+        or not (frame.env.knows(thing) or (is_some_part(thing) and name != BEFORE))
         or (name == BEFORE and site.keyword("with_kwargs") is not None)
     ):
         if name == BEFORE:
@@ -61,6 +62,11 @@ def register(frame: Frame, thing: Object, name: str, site: CallSite) -> Value | 
     if (name, given.value) not in known:
         known.append((name, given.value))
     return frame.result_of(site.node)
+
+
+def is_some_part(thing: Object) -> bool:
+    """Whether a thing is a module that `modules()` of another gave, of which nothing else is known."""
+    return thing.key[0] == "item" and thing.key[2:] == (module_containers.PART,)
 
 
 def inputs(frame: Frame, thing: Object, site: CallSite, call_value: CallValue) -> CallSite:
@@ -117,7 +123,10 @@ def run(frame: Frame, thing: Object, result: Value, site: CallSite, call_value: 
     if not table:
         return
     state = frame.state(thing)
-    for name, hook in table.get(thing.key, ()):
+    own = table.get(thing.key, [])
+    if state.model is None:  # whichever part it is, it gives out what is where they all are
+        own = own + table.get(("item", thing.key, module_containers.PART), [])
+    for name, hook in own:
         if name == BEFORE:
             continue
         everywhere = all(isinstance(leaf, Anywhere) for leaf in leaves(state.device))
@@ -128,8 +137,8 @@ def run(frame: Frame, thing: Object, result: Value, site: CallSite, call_value: 
         arguments = tuple(Argument(value, cst.Arg(cst.Name("_"))) for value in (thing, given, last))
         call_value(frame, hook, CallSite(site.node, arguments))
     if state.model is None and state.kind == "module":
-        for held in state.attributes.values():
-            if isinstance(held, Object) and held.key in table:
+        for held in dict.fromkeys(one for one in state.attributes.values() if isinstance(one, Object)):
+            if held.key in table:
                 device = frame.state(held).device
                 everywhere = all(isinstance(leaf, Anywhere) for leaf in leaves(device))
                 run(frame, held, result if everywhere else Tensor(device), site, call_value)

@@ -65,7 +65,13 @@ def children(frame: Frame, thing: Object, *, named: bool) -> Value:
         some = part_for_all(frame, thing) or UNKNOWN
         return Many(Items((UNKNOWN, some)) if named else some)
     found: list[tuple[str, Value]] = []
+    # a part of a Sequential that has a name is kept under its number, too
+    named_parts = {
+        value for name, value in state.attributes.items() if name[0] != "[" and isinstance(value, Object)
+    }
     for name, value in state.attributes.items():
+        if name[0] == "[" and value in named_parts:
+            continue
         if name in state.registered and isinstance(value, Object):
             found.append((name.strip("[]'"), value))
         elif name in state.registered and not hasattr(value, "parameter"):
@@ -79,11 +85,15 @@ def modules(frame: Frame, thing: Object, *, named: bool) -> Value:
     """`modules()` and `named_modules()`: the module itself and all that it holds, where that is known and not too much."""
     found: list[tuple[str, Object]] = []
     if not _collect(frame, thing, "", found):
-        return Many(UNKNOWN)
+        some = Object(("item", thing.key, PART), "")
+        return Many(Items((UNKNOWN, some)) if named else some)
     if named:
         return Items(tuple(Items((Literal(name), value)) for name, value in found))
     return Items(tuple(value for _, value in found))
 
+
+PART = "part"
+"""The last part of the key of any module that a module holds of which it is not known what it holds."""
 
 _MAX_MODULES = 24
 _HOLDS_OTHERS = re.compile(

@@ -216,3 +216,76 @@ def test_instances_of_classes_of_the_program() -> None:
     assert _told(ABSTRACT.format(asked=right)) == []
     wrong = "isinstance(thing, torch.Tensor)"
     assert [code for code, _ in _told(ABSTRACT.format(asked=wrong))] != []
+
+
+# -- a hook on any part of a model of which it is not known what it holds
+
+TAPPED = """
+import torch
+from functools import partial
+from torch import nn
+
+
+class Tap:
+    def __init__(self, model, names):
+        self.found = {{}}
+        held = dict(model.named_modules())
+        for name in names:
+            held[name].register_forward_hook(partial(self.keep, name))
+
+    def keep(self, name, module, inputs, output):
+        self.found[name] = output
+
+
+def compare(model, image, names, args):
+    device = torch.device(args.device)
+    model = model.to(device)
+    tap = Tap(model, names)
+    model(image.to(device))
+    wanted = {{name: held.detach().cpu().mean(0){back} for name, held in tap.found.items()}}
+    model(image.to(device))
+    return sum((tap.found[name] - wanted[name]).pow(2).mean() for name in names)
+{then}
+"""
+SMALL = """
+
+def small():
+    net = nn.Sequential()
+    for index in range(2):
+        net.add_module(f"conv{index}", nn.Conv2d(3, 3, 3))
+    return net
+
+
+def main(args, names):
+    return compare(small(), torch.rand(1, 3, 8, 8), names, args)
+"""
+
+
+@pytest.mark.parametrize("then", ["", SMALL])
+def test_what_a_hook_of_some_part_keeps_is_where_the_model_is(then: str) -> None:
+    meets = "return sum((tap.found[name] - wanted[name]).pow(2).mean() for name in names)"
+    assert _told(TAPPED.format(back="", then=then)) == [("TDV004", meets)]
+    assert _told(TAPPED.format(back=".to(device)", then=then)) == []
+
+
+NUMBERED = """
+import torch
+from torch import nn
+
+
+def main():
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    net = nn.Sequential()
+    net.add_module("first", nn.Linear(3, 3))
+    net.add_module("last", nn.Linear(3, 3))
+    net.to(device)
+    x = torch.rand(2, 3){there}
+    for (name, part), scale in zip(net.named_children(), [1.0, 2.0]):
+        x = part(x) * scale
+    return x
+"""
+
+
+def test_parts_of_a_sequential_that_have_names_are_there_once() -> None:
+    assert _told(NUMBERED.format(there=".to(device)")) == []
+    assert [code for code, _ in _told(NUMBERED.format(there=""))] == ["TDV001"]
