@@ -12,7 +12,7 @@ from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.iteration import ANY, part_for_all, parts_of
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Anywhere, leaves
 from torchdev_lint.flow.objects import moves_with_owner
-from torchdev_lint.flow.values import UNKNOWN, Items, Literal, Many, Object, State, Tensor, Value
+from torchdev_lint.flow.values import UNKNOWN, AnyOf, Items, Literal, Many, Object, State, Tensor, Value
 from torchdev_lint.torch_api.modules import CONTAINERS, PARAMETER_CONTAINERS
 
 
@@ -141,7 +141,7 @@ def put(frame: Frame, thing: Object, key: Value, value: Value) -> None:
 def hold(frame: Frame, thing: Object, name: str, part: Value) -> None:
     """The container has a part that is one of several, or unknown: where it is itself is not known until it is moved."""
     state = replace(frame.state(thing), device=UNKNOWN_DEVICE)
-    if moves_with_owner(frame, part):
+    if isinstance(part, AnyOf) and moves_with_owner(frame, part):
         state = replace(state.with_attribute(name, part), registered=state.registered | {name})
     frame.set_state(thing, state)
 

@@ -242,7 +242,7 @@ def compare(model, image, names, args):
     model = model.to(device)
     tap = Tap(model, names)
     model(image.to(device))
-    wanted = {{name: held.detach().cpu().mean(0){back} for name, held in tap.found.items()}}
+    wanted = {{name: held.detach().cpu(){back} for name, held in tap.found.items()}}
     model(image.to(device))
     return sum((tap.found[name] - wanted[name]).pow(2).mean() for name in names)
 {then}
