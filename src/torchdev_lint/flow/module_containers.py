@@ -141,7 +141,7 @@ def put(frame: Frame, thing: Object, key: Value, value: Value) -> None:
 def hold(frame: Frame, thing: Object, name: str, part: Value) -> None:
     """The container has a part that is one of several, or unknown: where it is itself is not known until it is moved."""
     state = replace(frame.state(thing), device=UNKNOWN_DEVICE)
-    if isinstance(part, AnyOf) and moves_with_owner(frame, part):
+    if isinstance(part, (Object, AnyOf)) and moves_with_owner(frame, part):
         state = replace(state.with_attribute(name, part), registered=state.registered | {name})
     frame.set_state(thing, state)
 
