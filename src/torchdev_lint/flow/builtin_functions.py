@@ -12,6 +12,7 @@ from torchdev_lint.flow.callsites import Argument, CallSite, implied_items, name
 from torchdev_lint.flow.conditions import FALSE, TRUE
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.iteration import MAX_UNROLLED, iterate, iterator_of, known_items, next_of
+from torchdev_lint.flow.lattice import UNKNOWN_DEVICE
 from torchdev_lint.flow.objects import as_tuple, forget_attributes, get_attribute, set_attribute
 from torchdev_lint.flow.values import (
     COUNTED,
@@ -25,6 +26,7 @@ from torchdev_lint.flow.values import (
     Literal,
     Many,
     Object,
+    State,
     Super,
     Tensor,
     Truth,
@@ -62,6 +64,8 @@ def call_builtin(frame: Frame, name: str, site: CallSite, call_value: Callable[.
             return mapped(frame, first, values[1:], site, call_value)
         case "filter" if len(values) == 2:
             return Many(iterate(frame, values[1]))
+        case "object" if not site.arguments:
+            return frame.fresh(site.node, State("instance", UNKNOWN_DEVICE, truths.BARE))
         case "type" if len(values) == 1:
             return _type_of(frame, first, site)
         case "isinstance" if len(values) == 2:
@@ -130,7 +134,7 @@ def _container(frame: Frame, name: str, value: Value, site: CallSite) -> Value:
     made: Items | Many
     parts = known_items(frame, value)
     if parts is not None and name in ("list", "tuple", "reversed"):
-        made = Items(tuple(parts[::-1] if name == "reversed" else parts))
+        made = Items(tuple(parts[::-1] if name == "reversed" else parts), is_tuple=name == "tuple")
     elif value == Items(()):
         made = Items(())
     else:
@@ -198,6 +202,8 @@ def mapped(
 def _type_of(frame: Frame, value: Value, site: CallSite) -> Value:
     """`type(value)`, where calling it makes another of its kind."""
     match value:
+        case Items(is_tuple=True):
+            return Api("builtins.tuple")
         case Items() | Many():
             return Api("builtins.list")
         case Entries():
@@ -206,6 +212,10 @@ def _type_of(frame: Frame, value: Value, site: CallSite) -> Value:
             model = frame.state(value).model
             assert model is not None
             return Class(model)
+        case AnyOf(things=things):
+            models = [frame.state(thing).model for thing in things]
+            same = models[0] is not None and all(model is models[0] for model in models)
+            return Class(models[0]) if same and models[0] is not None else frame.result_of(site.node)
         case _:
             return frame.result_of(site.node)
 
@@ -227,10 +237,27 @@ def _has_attribute(frame: Frame, site: CallSite, values: list[Value]) -> Value:
             Literal(value="to" | "cuda" | "cpu" | "device" | "shape" | "size"),
         ]:
             return Truth(TRUE)
-        case [Items() | Many() | Entries(), Literal(value="to" | "cuda" | "cpu" | "device")]:
+        case [
+            Items() | Many() | Entries(),
+            Literal(value="to" | "cuda" | "cpu" | "device" | "_fields" | "_asdict"),
+        ]:
             return Truth(FALSE)
+        case [Object() | AnyOf() as record, Literal(value=str(name))] if _is_named_tuple(frame, record):
+            if name in _OF_NAMED_TUPLES or get_attribute(frame, record, name, site.node) != UNKNOWN:
+                return Truth(TRUE)
+            return Truth(FALSE if name in _OF_TENSORS else truths.opaque(frame, site.node))
         case _:
             return Truth(truths.opaque(frame, site.node))
+
+
+_OF_NAMED_TUPLES = frozenset({"_fields", "_asdict", "_replace", "index", "count"})
+_OF_TENSORS = frozenset({"to", "cuda", "cpu", "device", "shape", "dtype", "keys", "items", "values"})
+"""What a named tuple has only if one of its fields, or a method of its class, is called so."""
+
+
+def _is_named_tuple(frame: Frame, value: Object | AnyOf) -> bool:
+    things = value.things if isinstance(value, AnyOf) else (value,)
+    return all(thing.key[0] == "made" and as_tuple(frame, thing) is not None for thing in things)
 
 
 def _super(frame: Frame) -> Value:

@@ -460,6 +460,9 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
         return exit_stacks.note(frame, thing, site)
     if name in records.METHODS and state.kind == "instance":
         return records.call_method(frame, thing, name, site)
+    if name in hooks.REGISTERS and hooks.is_some_part(thing):
+        hooked = hooks.register(frame, thing, name, site)
+        return not_followed(frame, site) if hooked is None else hooked
     held = held_as(state, name)
     if held is not None:
         return call_value(frame, held, site)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from torchdev_lint.flow import choices, dict_classes, literals, mixed_lists
+from torchdev_lint.flow import choices, dict_classes, literals, mixed_lists, truths
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.conditions import Atom
 from torchdev_lint.flow.frame import Frame
@@ -103,6 +103,11 @@ _KEEPS_ITEMS = frozenset("extend insert appendleft sort reverse copy index count
 """Methods of lists after which all items are still there."""
 
 
+def _tells_the_end(frame: Frame, value: Value) -> bool:
+    """Whether what is put into a queue tells those who wait that nothing more comes: None, or an `object()` made for that."""
+    return value == NONE or truths.is_bare_object(frame, value)
+
+
 def _list_method(frame: Frame, receiver: Items | Many, name: str, site: CallSite) -> Value:
     given = [argument.value for argument in site.positional()]
     first = given[0] if given else UNKNOWN
@@ -119,11 +124,12 @@ def _list_method(frame: Frame, receiver: Items | Many, name: str, site: CallSite
     match receiver, name:
         case Items(items), "append":
             return becomes(sequence([*items, first]))
-        case _, "put" | "put_nowait" if first == NONE and receiver not in (Items(()), Many(UNKNOWN)):
-            # what tells those who wait that nothing more comes
+        case _, "put" | "put_nowait" if receiver not in (Items(()), Many(UNKNOWN)) and _tells_the_end(
+            frame, first
+        ):
             ended = Atom("opaque", ("end of", receiver.cell or id(site.node)), "nothing more comes")
             held = element_of(receiver)
-            return becomes(Many(held if isinstance(held, Either) else Either(ended, NONE, held)))
+            return becomes(Many(held if isinstance(held, Either) else Either(ended, first, held)))
         case _, "append" | "add" | "put" | "put_nowait":
             return becomes(Many(_with(receiver, first)))
         case Items(items), "appendleft":
@@ -152,12 +158,12 @@ def _list_method(frame: Frame, receiver: Items | Many, name: str, site: CallSite
             return items[0]
         case Many(
             element=Either(guard=Atom(kind="opaque", key=("end of", queue)), then=then, otherwise=held)
-        ), ("get" | "get_nowait") if then == NONE:
+        ), ("get" | "get_nowait") if _tells_the_end(frame, then):
             # one may be the last, and the next not
             ended = Atom(
                 "opaque", ("end of", queue, id(site.node), frame.uid, frame.salt), "nothing more comes"
             )
-            return Either(ended, NONE, held)
+            return Either(ended, then, held)
         case _, "pop" | "popleft" | "get" | "get_nowait" | "__next__" | "next":
             return element_of(receiver)
         case _, "clear":

@@ -189,7 +189,9 @@ def _display(frame: Frame, node: cst.Tuple | cst.List | cst.Set, starred: int | 
         else:
             values.append(value)
     made = containers.sequence(values, fixed=fixed)
-    return made if type(node) is cst.Tuple else containers.with_cell(frame, node, made)
+    if type(node) is not cst.Tuple:
+        return containers.with_cell(frame, node, made)
+    return replace(made, is_tuple=True) if isinstance(made, Items) else made
 
 
 @expression(cst.Dict)

@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 import libcst as cst
 
+from torchdev_lint.flow import module_containers
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.conditions import Key
 from torchdev_lint.flow.confinement import only_computes
@@ -62,7 +63,7 @@ def register(frame: Frame, thing: Object, name: str, site: CallSite) -> Value | 
     if (
         given is None
         or not isinstance(given.value, (Function, Method, Partial))
-        or not frame.env.knows(thing)
+        or not (frame.env.knows(thing) or (is_some_part(thing) and name != BEFORE))
         or (name == BEFORE and site.keyword("with_kwargs") is not None)
     ):
         if name == BEFORE:
@@ -75,6 +76,11 @@ def register(frame: Frame, thing: Object, name: str, site: CallSite) -> Value | 
     if hook not in known:
         known.append(hook)
     return frame.result_of(site.node)
+
+
+def is_some_part(thing: Object) -> bool:
+    """Whether a thing is a module that `modules()` of another gave, of which nothing else is known."""
+    return thing.key[0] == "item" and thing.key[2:] == (module_containers.PART,)
 
 
 def inputs(frame: Frame, thing: Object, site: CallSite, call_value: CallValue) -> CallSite:
@@ -131,7 +137,11 @@ def run(frame: Frame, thing: Object, result: Value, site: CallSite, call_value: 
     if not table:
         return result
     state = frame.state(thing)
-    for name, hook, with_kwargs, sure in table.get(thing.key, ()):
+    own = table.get(thing.key, [])
+    if state.model is None:  # whichever part it is, it gives out what is where they all are
+        of_some_part = table.get(("item", thing.key, module_containers.PART), ())
+        own = own + [one._replace(sure=False) for one in of_some_part]
+    for name, hook, with_kwargs, sure in own:
         if name == BEFORE:
             continue
         everywhere = all(isinstance(leaf, Anywhere) for leaf in leaves(state.device))
@@ -147,8 +157,8 @@ def run(frame: Frame, thing: Object, result: Value, site: CallSite, call_value: 
             stays = sure and not _takes_hooks_off(frame.source.module)
             result = _instead(returned, result, sure=stays)
     if state.model is None and state.kind == "module":
-        for held in state.attributes.values():
-            if isinstance(held, Object) and held.key in table:
+        for held in dict.fromkeys(one for one in state.attributes.values() if isinstance(one, Object)):
+            if held.key in table:
                 device = frame.state(held).device
                 everywhere = all(isinstance(leaf, Anywhere) for leaf in leaves(device))
                 given_out = result if everywhere else Tensor(device)

@@ -36,6 +36,7 @@ MAX_UNROLLED = 8
 
 def rounds(frame: Frame, source: Value) -> list[Value]:
     """What the target of a loop is bound to, iteration by iteration: each known item, or one that stands for all."""
+    source = _fields_of(frame, source) or source
     if isinstance(source, Items) and 0 < len(source.items) <= MAX_UNROLLED:
         return list(source.items)
     if isinstance(source, Object):
@@ -50,8 +51,21 @@ def rounds(frame: Frame, source: Value) -> list[Value]:
     return [iterate(frame, source)]
 
 
+def _fields_of(frame: Frame, value: Value) -> Items | None:
+    """What a named tuple holds, or any of several: in each place what each of them has there."""
+    if isinstance(value, Object):
+        return as_tuple(frame, value)
+    if not isinstance(value, AnyOf):
+        return None
+    rows = [fields.items for thing in value.things if (fields := as_tuple(frame, thing)) is not None]
+    if len(rows) < len(value.things) or len({len(row) for row in rows}) != 1:
+        return None
+    return Items(tuple(join_all(list(column)) for column in zip(*rows, strict=True)))
+
+
 def is_exact(frame: Frame, source: Value) -> bool:
     """Whether `rounds` gives every iteration."""
+    source = _fields_of(frame, source) or source
     match source:
         case Items(items):
             return 0 < len(items) <= MAX_UNROLLED
@@ -246,5 +260,8 @@ def known_items(frame: Frame, value: Value) -> list[Value] | None:
             if parts is None or frame.state(value).api.endswith("Dict"):
                 return None
             return [part for _, part in parts]
+        case AnyOf():
+            fields = _fields_of(frame, value)
+            return None if fields is None else list(fields.items)
         case _:
             return None

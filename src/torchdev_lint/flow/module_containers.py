@@ -11,7 +11,8 @@ from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.iteration import ANY, part_for_all, parts_of
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Anywhere, leaves
-from torchdev_lint.flow.values import UNKNOWN, Items, Literal, Many, Object, State, Tensor, Value
+from torchdev_lint.flow.objects import moves_with_owner
+from torchdev_lint.flow.values import UNKNOWN, AnyOf, Items, Literal, Many, Object, State, Tensor, Value
 from torchdev_lint.torch_api.modules import CONTAINERS, PARAMETER_CONTAINERS
 
 
@@ -64,7 +65,13 @@ def children(frame: Frame, thing: Object, *, named: bool) -> Value:
         some = part_for_all(frame, thing) or UNKNOWN
         return Many(Items((UNKNOWN, some)) if named else some)
     found: list[tuple[str, Value]] = []
+    # a part of a Sequential that has a name is kept under its number, too
+    named_parts = {
+        value for name, value in state.attributes.items() if name[0] != "[" and isinstance(value, Object)
+    }
     for name, value in state.attributes.items():
+        if name[0] == "[" and value in named_parts:
+            continue
         if name in state.registered and isinstance(value, Object):
             found.append((name.strip("[]'"), value))
         elif name in state.registered and not hasattr(value, "parameter"):
@@ -78,11 +85,15 @@ def modules(frame: Frame, thing: Object, *, named: bool) -> Value:
     """`modules()` and `named_modules()`: the module itself and all that it holds, where that is known and not too much."""
     found: list[tuple[str, Object]] = []
     if not _collect(frame, thing, "", found):
-        return Many(UNKNOWN)
+        some = Object(("item", thing.key, PART), "")
+        return Many(Items((UNKNOWN, some)) if named else some)
     if named:
         return Items(tuple(Items((Literal(name), value)) for name, value in found))
     return Items(tuple(value for _, value in found))
 
+
+PART = "part"
+"""The last part of the key of any module that a module holds of which it is not known what it holds."""
 
 _MAX_MODULES = 24
 _HOLDS_OTHERS = re.compile(
@@ -118,13 +129,21 @@ def put(frame: Frame, thing: Object, key: Value, value: Value) -> None:
         put_parameter(frame, thing, f"[{key.value!r}]", value)
         return
     if not isinstance(value, Object):
-        frame.set_state(thing, replace(frame.state(thing), device=UNKNOWN_DEVICE))
+        hold(frame, thing, f"[+{id(frame.assigning)}]", value)
         return
     name = f"[{key.value!r}]" if isinstance(key, Literal) else f"[+{value.key!r}]"
     held = parts_of(frame, thing)
     if held is not None and isinstance(key, Literal) and type(key.value) is int and key.value < 0:
         name = held[key.value][0] if -key.value <= len(held) else name
     add(frame, thing, name, value, frame.assigning)
+
+
+def hold(frame: Frame, thing: Object, name: str, part: Value) -> None:
+    """The container has a part that is one of several, or unknown: where it is itself is not known until it is moved."""
+    state = replace(frame.state(thing), device=UNKNOWN_DEVICE)
+    if isinstance(part, (Object, AnyOf)) and moves_with_owner(frame, part):
+        state = replace(state.with_attribute(name, part), registered=state.registered | {name})
+    frame.set_state(thing, state)
 
 
 def put_parameter(frame: Frame, thing: Object, name: str, value: Tensor) -> None:

@@ -363,6 +363,12 @@ def _register(frame: Frame, thing: Object, site: CallSite) -> Value:
     return UNKNOWN
 
 
+def is_list(frame: Frame, thing: Object) -> bool:
+    """Whether a thing is one of PyTorch's lists of modules or parameters, which `+=` extends."""
+    state = frame.state(thing)
+    return state.model is None and state.api in api.CONTAINERS and not state.api.endswith("Dict")
+
+
 def _append(frame: Frame, thing: Object, site: CallSite) -> Value:
     """A module list or sequential grows: what is appended moves with it from now on."""
     for argument in site.positional():
@@ -380,7 +386,7 @@ def _append(frame: Frame, thing: Object, site: CallSite) -> Value:
                 key = ANY if many or frame.loops else f"[{len(held)}]"
                 module_containers.put_parameter(frame, thing, key, one)
             else:
-                frame.set_state(thing, replace(frame.state(thing), device=UNKNOWN_DEVICE))
+                module_containers.hold(frame, thing, f"[+{id(argument.node)}]", one)
     return thing
 
 
@@ -392,6 +398,8 @@ def _update(frame: Frame, thing: Object, site: CallSite) -> Value:
             module_containers.put(frame, thing, Literal(key), value)
     else:
         forget_device(frame, thing, even_moved=True)
+        if given is not None and isinstance(given.value, Entries):
+            module_containers.hold(frame, thing, f"[+{id(given.node)}]", join_all(given.value.values()))
     return NONE
 
 

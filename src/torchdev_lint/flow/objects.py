@@ -447,6 +447,9 @@ def _move(frame: Frame, thing: Object, device: Device, seen: frozenset[object], 
     )
     if state.model is not None and state.model.find("_apply") is not None:
         _forget_plain_tensors(frame, thing, frozenset())
+        for name, held in state.attributes.items():
+            if isinstance(held, (Items, Many, Entries)) and _may_apply_to(frame, state, name):
+                escape(frame, held)  # `for block in self.blocks: block._apply(fn)`
     for key in parts.get(thing.key, ()):
         _move(frame, Object(key), device, seen | {thing.key}, parts)
     if not seen and state.span is not None:

@@ -33,8 +33,9 @@ from torchdev_lint.flow.lattice import (
     leaves,
     with_origin,
 )
-from torchdev_lint.flow.trees import walk
-from torchdev_lint.flow.values import Api, Either, Entries, Items, Many, Object, Tensor, Value
+from torchdev_lint.flow.trees import remembered, walk
+from torchdev_lint.flow.values import AnyOf, Api, Either, Entries, Items, Many, Object, Tensor, Value
+from torchdev_lint.torch_api.modules import IN_PLACE_MOVES
 
 LATE = "late"
 _HOLDS_MODULES = "holds modules"
@@ -239,6 +240,10 @@ def _mark(frame: Frame, value: Value, origin: Origin, *, inside: bool) -> Value:
             frame.analysis.notes[_HOLDS_MODULES, id(origin.node)] = True
             _mark_module(frame, value, origin)
             return value
+        case AnyOf(things):
+            for thing in things:
+                _mark(frame, thing, origin, inside=inside)
+            return value
         case _:
             return value
 
@@ -264,8 +269,14 @@ def _mark_module(frame: Frame, thing: Object, origin: Origin) -> None:
         held = attributes.get(name)
         if isinstance(held, Tensor):
             attributes[name] = replace(held, device=_noted_once(held.device, origin))
-        elif isinstance(held, Object) and frame.state(held).kind == "module" and not frame.state(held).moved:
-            _mark_module(frame, held, origin)
+        # of a block that a loop builds over and over: one of those that it held in each turn
+        for part in held.things if isinstance(held, AnyOf) else (held,):
+            if (
+                isinstance(part, Object)
+                and frame.state(part).kind == "module"
+                and not frame.state(part).moved
+            ):
+                _mark_module(frame, part, origin)
     frame.set_state(thing, replace(frame.state(thing), attributes=attributes))
 
 
@@ -338,6 +349,10 @@ def publish_module(
     frame: Frame, node: cst.CSTNode, site: AttributeSite, found: Conflict, met_device: str
 ) -> None:
     """A module that is kept in a plain container was given an input that is elsewhere."""
+    if found.level != Level.CERTAIN and site.name in frame.analysis.learn(
+        _moved_one_by_one, frame.analysis.module
+    ):
+        return
     value = assigned_value(site.node)
     container = "dict" if isinstance(value, (cst.Dict, cst.DictComp)) else "list"
     names = [name for name, held in frame.visible_names() if held == Api("torch.nn")]
@@ -454,6 +469,43 @@ def _receiver(node: cst.CSTNode) -> str | None:
             return name
         case _:
             return None
+
+
+@remembered(cst.Module)
+def _moved_one_by_one(module: cst.Module) -> frozenset[str]:
+    """The attributes of which the file moves what they hold: `for block in self.blocks: block.to(device)`, `net.blocks[0].cuda()`."""
+    found: set[str] = set()
+    for node in walk(module):
+        match node:
+            case cst.For(target=target, iter=over, body=body):
+                looped: cst.CSTNode = body
+            case cst.ListComp(elt=looped, for_in=cst.CompFor(target=target, iter=over)):
+                pass
+            case cst.Call(
+                func=cst.Attribute(
+                    value=cst.Subscript(value=cst.Attribute(attr=cst.Name(value=name))),
+                    attr=cst.Name(value=method),
+                )
+            ) if method in _MOVES:
+                found.add(name)
+                continue
+            case _:
+                continue
+        names = {part.value for part in walk(target) if isinstance(part, cst.Name)}
+        if any(_moves_any(part, names) for part in walk(looped)):
+            found |= {part.attr.value for part in walk(over) if isinstance(part, cst.Attribute)}
+    return frozenset(found)
+
+
+_MOVES = IN_PLACE_MOVES | {"_apply"}
+
+
+def _moves_any(node: cst.CSTNode, names: set[str]) -> bool:
+    match node:
+        case cst.Call(func=cst.Attribute(value=cst.Name(value=name), attr=cst.Name(value=method))):
+            return name in names and method in _MOVES
+        case _:
+            return False
 
 
 def _is_display(value: cst.BaseExpression | None) -> bool:

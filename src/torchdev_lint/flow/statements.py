@@ -12,11 +12,13 @@ from torchdev_lint.flow import (
     literals,
     lost_index,
     mixed_lists,
+    modules,
     operands,
     operations,
     placements,
     truths,
 )
+from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.conditions import (
     FALSE,
     TRUE,
@@ -117,13 +119,18 @@ def visit_AugAssign(frame: Frame, node: cst.AugAssign) -> None:
     if isinstance(left, Entries) and isinstance(node.operator, cst.BitOrAssign):
         change(frame, left, containers.merged(left, right), node.target)
         return
+    if isinstance(left, Object) and isinstance(node.operator, cst.AddAssign) and modules.is_list(frame, left):
+        given = frame.analysis.notes.setdefault(("extends", id(node)), cst.Arg(node.value))
+        site = CallSite(node.value, (Argument(right, given),))
+        modules.call_module_method(frame, left, "extend", site)
+        return
     right = operations.computed_beside(frame, right, left)
     # the target cannot be moved on the spot: it counts as something inside a container
-    given = [
+    sides = [
         operands.Given(left, node.target, inside=True, changed=True),
         operands.Given(right, node.value),
     ]
-    result = operations.combine(frame, node, "operator", given, [SHARED, SCALAR])
+    result = operations.combine(frame, node, "operator", sides, [SHARED, SCALAR])
     # in place: a tensor stays where it is
     assign(frame, node.target, left if isinstance(left, Tensor) else result)
 

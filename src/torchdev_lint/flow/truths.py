@@ -25,6 +25,7 @@ from torchdev_lint.flow.lattice import Accelerator, Choice, Cpu, Device, Level, 
 from torchdev_lint.flow.trees import all_parameters
 from torchdev_lint.flow.values import (
     ASKED,
+    AnyOf,
     Api,
     Class,
     DeviceType,
@@ -369,6 +370,10 @@ def identity(frame: Frame, node: cst.CSTNode, left: Value, right: Value) -> Form
         left, right = right, left
     if isinstance(right, Literal) and isinstance(right.value, bool) and isinstance(left, Truth):
         return left.formula if right.value else negate(left.formula)
+    if is_bare_object(frame, left):
+        left, right = right, left
+    if is_bare_object(frame, right):
+        return _is_that_object(frame, node, left, right)
     if not (isinstance(right, Literal) and right.value is None):
         comparable = isinstance(right, (Literal, Api)) or _is_member(right)
         return equality(frame, node, left, right) if comparable else opaque(frame, node)
@@ -407,6 +412,29 @@ def identity(frame: Frame, node: cst.CSTNode, left: Value, right: Value) -> Form
             return opaque(frame, node)
 
 
+BARE = "builtins.object"
+
+
+def is_bare_object(frame: Frame, value: Value) -> bool:
+    """Whether a value is an `object()`, of which nothing can be said but that it is itself: it marks an end, or what is missing."""
+    return isinstance(value, Object) and value.key[0] == "made" and frame.state(value).api == BARE
+
+
+def _is_that_object(frame: Frame, node: cst.CSTNode, value: Value, marker: Value) -> Formula:
+    match value:
+        case Tensor() | Items() | Many() | Entries() | Literal() | DeviceValue() | Function() | Class():
+            return FALSE
+        case Object() if value == marker or frame.state(value).kind == "module":
+            return Constant(value == marker)
+        case Either(guard, then, otherwise):
+            return disjunction(
+                conjunction(guard, _is_that_object(frame, node, then, marker)),
+                conjunction(negate(guard), _is_that_object(frame, node, otherwise, marker)),
+            )
+        case _:
+            return opaque(frame, node)
+
+
 def _is_member(value: Value) -> bool:
     """Whether a value is a member of an enumeration, of which there is one only."""
     return isinstance(value, Object) and value.key[0] == "member"
@@ -425,6 +453,13 @@ _CONTAINERS = {
 }
 
 
+_SEQUENCES = frozenset(
+    f"{module}.{name}"
+    for module in ("collections.abc", "collections", "typing")
+    for name in ("Sequence", "Iterable", "Collection", "Sized", "Container", "Reversible")
+)
+"""Abstract classes that lists and tuples are instances of."""
+
 _NO_TENSORS = _CONTAINERS | {"numpy.ndarray"}
 
 
@@ -435,6 +470,11 @@ def is_instance(frame: Frame, node: cst.CSTNode, value: Value, classes: Value) -
         settled = _is_module_of(frame, value, asked)
         if settled is not None:
             return Constant(settled)
+    if isinstance(value, (Object, AnyOf)):
+        things = value.things if isinstance(value, AnyOf) else (value,)
+        answers = {_is_instance_of(frame, thing, asked) for thing in things}
+        if len(answers) == 1 and (whether := answers.pop()) is not None:
+            return Constant(whether)
     paths = [one.path for item in asked for one in alternatives(item) if isinstance(one, Api)]
     if not paths:
         return opaque(frame, node)
@@ -450,8 +490,12 @@ def is_instance(frame: Frame, node: cst.CSTNode, value: Value, classes: Value) -
                 if tensor or all(path.startswith("builtins.") or path in _NO_TENSORS for path in paths)
                 else opaque(frame, node)
             )
+        case Items(is_tuple=True):
+            return Constant(any(path == "builtins.tuple" or path in _SEQUENCES for path in paths))
         case Items() | Many():
-            return Constant(any(path in ("builtins.list", "builtins.tuple") for path in paths))
+            return Constant(
+                any(path in ("builtins.list", "builtins.tuple") or path in _SEQUENCES for path in paths)
+            )
         case Entries():
             return Constant(any("dict" in path or "Mapping" in path for path in paths))
         case Literal(value=constant):
@@ -505,6 +549,38 @@ def _arrays_together(frame: Frame, node: cst.CSTNode, value: Value) -> Formula |
     if all(isinstance(one, Tensor) for one in alternatives(value)):
         return None
     return Atom("opaque", ("arrays", frame.uid, frame.salt), "the arguments are arrays")
+
+
+_NOT_DERIVED_FROM = (_CONTAINERS - {"builtins.tuple"}) | {
+    "numpy.ndarray",
+    "torch.Tensor",
+    "torch.nn.Module",
+    *(f"builtins.{name}" for name in ("str", "bytes", "int", "float", "bool", "set", "frozenset")),
+}
+"""Classes that an instance is of only if its class derives from them."""
+
+
+def _is_instance_of(frame: Frame, thing: Object, asked: tuple[Value, ...]) -> bool | None:
+    """Whether what the program made of a class that it defines itself is of one of the classes; None where it is not known."""
+    state, model = frame.state(thing), frame.state(thing).model
+    if state.kind != "instance" or thing.key[0] != "made" or model is None or model.has_unseen_base():
+        return None
+    answers: list[bool | None] = []
+    for one in asked:
+        match one:
+            case Class(model=other) if other in model.lineage():
+                answers.append(True)
+            case Class(model=other):
+                # of an abstract class it may be by its methods, or because it is registered
+                abstract = other.has_unseen_base() or "abc.ABC" in other.imported_bases()
+                answers.append(None if abstract else False)
+            case Api(path="builtins.tuple" | "collections.abc.Sequence" | "typing.Sequence"):
+                answers.append(model.is_tuple)
+            case Api(path=path) if path in _NOT_DERIVED_FROM:
+                answers.append(False)
+            case _:
+                answers.append(None)
+    return True if True in answers else None if None in answers else False
 
 
 _MODULES = frozenset(("torch.nn.Module", "torch.nn.modules.Module", "torch.nn.modules.module.Module"))

@@ -116,10 +116,11 @@ class Object:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """A tuple or list of known length. `cell`: see `Entries`."""
+    """A tuple or list of known length. `cell`: see `Entries`. `is_tuple`: it is certainly no list, as it is written or made by `tuple`."""
 
     items: tuple[Value, ...]
     cell: Key | None = field(default=None, compare=False)
+    is_tuple: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
