@@ -78,13 +78,17 @@ _ASKING = re.compile(
 
 def _device_with_a_fallback(frame: Frame, kind: str) -> tuple[str, str] | None:
     for name, device in device_values.device_names(frame):
-        if isinstance(device, Choice):
+        if isinstance(device, Choice) and not _OF_ANOTHER.match(name):
             found = list(leaves(device))
             if any(isinstance(one, Cpu) for one in found) and any(
                 isinstance(one, Accelerator) and one.type == kind for one in found
             ):
                 return (name, name) if _places(frame.analysis, name) else None
     return None
+
+
+_OF_ANOTHER = re.compile(r"(?!self\.|cls\.)\w+\.(?:\w+\.)*_")
+"""What another object keeps for itself, as `model._device`: by that it chooses, and the program does not."""
 
 
 def _places(analysis: Analysis, name: str) -> bool:

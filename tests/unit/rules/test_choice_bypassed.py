@@ -10,6 +10,12 @@ from torchdev_lint.engine.check import check_source
 CHOICE = "device = torch.device('cuda' if torch.cuda.is_available() else 'cpu')\n"
 UNUSED = CHOICE + "print('on', device)\n"
 CHOICE += "net = make().to(device)\n"
+KEPT = """
+class Net(torch.nn.Module):
+    def __init__(self):
+        self.kept = torch.device('cuda' if torch.cuda.is_available() else 'cpu')
+
+"""
 ASKS = "pinned = torch.cuda.is_available()\n"
 BYPASSED = [
     (UNUSED + "def f(x):\n    return x.cuda()", 0),
@@ -38,6 +44,16 @@ BYPASSED = [
         0,
     ),  # nobody is asked
     (ASKS + "def f(m, x, use_cuda):\n    if use_cuda:\n        m.cuda()\n    return m(x.cuda())", 1),
+    (
+        KEPT.replace("kept", "_device")
+        + "def f(x):\n    net = Net()\n    net.to(net._device)\n    return x.cuda()",
+        0,
+    ),
+    (
+        KEPT.replace("kept", "device")
+        + "def f(x):\n    net = Net()\n    net.to(net.device)\n    return x.cuda()",
+        1,
+    ),
     ("def f(m, x, args):\n    if args.cuda:\n        m.to('cuda')\n    return m(x.cuda())", 1),
     (
         ASKS
