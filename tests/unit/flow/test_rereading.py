@@ -454,3 +454,16 @@ def test_edits_come_to_what_a_fresh_reading_comes_to(texts: list[str]) -> None:
     file = File(config=EVERYTHING)
     for text in texts:
         file.read(text)
+
+
+@pytest.mark.xfail(
+    strict=True, reason="which device an object keeps that is made further down is not in sight again"
+)
+def test_a_device_of_an_object_that_the_file_makes_further_down() -> None:
+    path = next(path for path in SOURCES if path.stem == "lookalike_server_lazy_models")
+    file = File(path, EVERYTHING)
+    rows = path.read_text(encoding="utf-8").split("\n")
+    file.read("\n".join(rows))
+    for row, indent in ((40, "    "), (17, "            ")):
+        rows[row:row] = [f"{indent}def new(y):", f"{indent}    return y.cuda() + torch.ones(2)", ""]
+        file.read("\n".join(rows))
