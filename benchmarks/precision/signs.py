@@ -19,9 +19,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from torchdev_lint.flow.loading_evidence import only_defines
+
 HERE = Path(__file__).parent
-DEFINES = re.compile(r"(?m)^class \w+\((?:\w+\.)*\w*Module\)\s*:")
-WORKS = re.compile(r"optim|\bis_available\(|(?m:^if __name__\b)|\.backward\(|\bsave\w*\(")
 OPTION = re.compile(r"""add_argument\(\s*['"]-{1,2}(?:device|no.?cuda|cuda|cpu|use.?cuda|gpu)""")
 SIGNS: dict[str, Callable[[str], bool]] = {
     "asks `is_available()`": lambda text: "is_available()" in text,
@@ -30,7 +30,7 @@ SIGNS: dict[str, Callable[[str], bool]] = {
     ),
     "`.cuda()`": lambda text: ".cuda()" in text,
     "`torch.save`": lambda text: "torch.save(" in text,
-    "only defines networks": lambda text: bool(DEFINES.search(text)) and not WORKS.search(text),
+    "only defines networks": only_defines,
 }
 
 

@@ -213,9 +213,10 @@ def _type_of(frame: Frame, value: Value, site: CallSite) -> Value:
             assert model is not None
             return Class(model)
         case AnyOf(things=things):
-            models = [frame.state(thing).model for thing in things]
-            same = models[0] is not None and all(model is models[0] for model in models)
-            return Class(models[0]) if same and models[0] is not None else frame.result_of(site.node)
+            model, *others = [frame.state(thing).model for thing in things]
+            if model is not None and all(other is model for other in others):
+                return Class(model)
+            return frame.result_of(site.node)
         case _:
             return frame.result_of(site.node)
 

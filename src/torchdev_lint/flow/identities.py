@@ -12,9 +12,8 @@ from torchdev_lint.flow.values import (
     Entries,
     Items,
     Many,
-    Tensor,
     Value,
-    unknown_tensor,
+    somewhere,
 )
 from torchdev_lint.torch_api.devices import DEVICE_NAME
 
@@ -58,7 +57,7 @@ def forget_moved(frame: Frame, site: CallSite) -> None:
     for argument in site.arguments:
         held, node = argument.value, argument.node.value
         if isinstance(held, (Entries, Many, Items)) and isinstance(node, (cst.Name, cst.Attribute)):
-            forgotten = _forgotten(held)
+            forgotten = somewhere(held)
             assert isinstance(forgotten, (Entries, Many, Items))
             change(frame, held, forgotten, node)
 
@@ -69,18 +68,3 @@ def _is_named_device(node: cst.Arg) -> bool:
             return DEVICE_NAME.search(name) is not None
         case _:
             return False
-
-
-def _forgotten(value: Value) -> Value:
-    match value:
-        case Tensor():
-            return unknown_tensor()
-        case Items(items=items):
-            return replace(value, items=tuple(map(_forgotten, items)))
-        case Many(element=element):
-            return replace(value, element=_forgotten(element))
-        case Entries(entries=entries, default=default):
-            held = tuple((name, _forgotten(entry)) for name, entry in entries)
-            return replace(value, entries=held, default=_forgotten(default))
-        case _:
-            return value

@@ -55,6 +55,7 @@ from torchdev_lint.flow.values import (
     if_not_none,
     join,
     join_all,
+    somewhere,
     unknown_tensor,
 )
 from torchdev_lint.torch_api import dtypes, tensor_methods
@@ -469,29 +470,13 @@ def _forget_plain_tensors(frame: Frame, thing: Object, seen: frozenset[object]) 
         if not _may_apply_to(frame, state, name):
             continue
         if name not in state.registered:
-            attributes[name] = _somewhere(held)
+            attributes[name] = somewhere(held)
         for part in held.things if isinstance(held, AnyOf) else (held,):
             if isinstance(part, Object):
                 _forget_plain_tensors(frame, part, seen | {thing.key})
             elif state.kind == "instance":
                 escape(frame, part)
     frame.set_state(thing, replace(frame.state(thing), attributes=attributes))
-
-
-def _somewhere(value: Value) -> Value:
-    """The same, but nothing is known of where its tensors are."""
-    match value:
-        case Tensor():
-            return unknown_tensor()
-        case Items(items):
-            return replace(value, items=tuple(map(_somewhere, items)))
-        case Many(element):
-            return replace(value, element=_somewhere(element))
-        case Entries(entries=entries, default=default):
-            found = tuple((key, _somewhere(entry)) for key, entry in entries)
-            return replace(value, entries=found, default=_somewhere(default))
-        case _:
-            return value
 
 
 def _may_apply_to(frame: Frame, state: State, name: str) -> bool:

@@ -573,6 +573,22 @@ def unknown_tensor() -> Tensor:
     return Tensor(UNKNOWN_DEVICE)
 
 
+def somewhere(value: Value) -> Value:
+    """The same, but nothing is known of where its tensors are."""
+    match value:
+        case Tensor():
+            return unknown_tensor()
+        case Items(items=items):
+            return replace(value, items=tuple(map(somewhere, items)))
+        case Many(element=element):
+            return replace(value, element=somewhere(element))
+        case Entries(entries=entries, default=default):
+            held = tuple((name, somewhere(entry)) for name, entry in entries)
+            return replace(value, entries=held, default=somewhere(default))
+        case _:
+            return value
+
+
 ASKED = "asked"
 """Notes of a comparison, by its id, that it is the condition of something: what it gives has one element."""
 

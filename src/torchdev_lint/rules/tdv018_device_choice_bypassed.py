@@ -26,10 +26,9 @@ Unsafe: what was put on the accelerator goes where the program decides. After a 
 ## Known limits
 Programs that never choose are TDV101's (off by default), literals with an index TDV002's. A parameter, a constant and where some tensor
 is are no choices: the file has to ask the machine (`is_available()`), or what the program was started with (`args.gpu`).
-Nothing is said below a test that speaks of
-accelerators, half precision or distributed runs, in a function whose name does (`to_cuda`), in the handler of an exception, nor
-where TDV002's guards hold, nor in a function that is only called where an accelerator has been used whatever the machine. A flag
-counts within its function only, and not if it has an `else`.
+Nothing is said below a test that speaks of accelerators, half precision or distributed runs, in a function whose name does
+(`to_cuda`), in the handler of an exception, nor where TDV002's guards hold, nor in a function that is only called where an
+accelerator has been used whatever the machine. A flag counts within its function only, and not if it has an `else`.
 """
 
 from __future__ import annotations
