@@ -214,6 +214,7 @@ class _State:
         journal.step = None
         changed = self.changed
         self.memos = {of: memo for of, memo in self.memos.items() if changed.isdisjoint(memo.step.looked_at)}
+        top.forget(changed)
         index = top.first_that_looked_at(changed)
         if self.first_changed is not None:
             index = min(index, self.first_changed)

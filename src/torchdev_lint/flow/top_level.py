@@ -128,6 +128,8 @@ class TopLevel:
         analysis.at_top = False
         last, env = self._last, self.frame.env
         changed = last is not None and has_changed(last[0], env, last[1], self._activations)
+        if last is not None:
+            analysis.made_since.update(key for key in env.heap if key not in last[0].heap)
         self._last = Environment({}, env.heap, env.path, env.default_device), analysis.frames
         self._activations, self.is_complete = analysis.frames, True
         self.met = list(analysis.pending)
@@ -138,6 +140,14 @@ class TopLevel:
         return next(
             (n for n, line in enumerate(self.lines) if not parts.isdisjoint(line.looked_at)), len(self.lines)
         )
+
+    def forget(self, parts: set[Part]) -> None:
+        """Nothing can be done again that looked at any of these: a decorator's body is run where something is decorated."""
+        self._definitions = {
+            of: known
+            for of, known in self._definitions.items()
+            if parts.isdisjoint(known.memo.step.looked_at)
+        }
 
     def go_back(self, steps: Steps, index: int) -> None:
         """Take back what the statements from one on did, and some before it."""

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from torchdev_lint.flow.analysis import Analysis, Learned
+from torchdev_lint.flow.conditions import Key
+from torchdev_lint.flow.environment import Environment
 from torchdev_lint.flow.events import Event
 from torchdev_lint.flow.journal import Journal
 from torchdev_lint.flow.journal_tables import Group, Table
@@ -21,17 +23,19 @@ _GROUPS = "arrays redeemed blamed of_modules built_at_top read_on_host".split()
 class Watched(Analysis):
     """An analysis whose tables tell a journal who reads and writes what."""
 
-    __slots__ = ("denied", "journal", "told")
+    __slots__ = ("denied", "journal", "made_since", "told")
 
     journal: Journal
     denied: bool
     """Whether the budget did not reach for a call, since this was last set."""
     told: dict[re.Pattern[str], bool]
     """What the text says."""
+    made_since: set[Key]
+    """What the top level made anew when it was run again: an environment that a step left behind before has nothing of it."""
 
     def watch(self, journal: Journal) -> None:
         """From here on, tell the journal."""
-        self.journal, self.denied, self.told = journal, False, {}
+        self.journal, self.denied, self.told, self.made_since = journal, False, {}, set()
         for name in _TABLES:
             setattr(self, name, Table(journal, {}))
         for name in _GROUPS:
@@ -71,6 +75,13 @@ class Watched(Analysis):
 
     def _still_says(self, pattern: re.Pattern[str], found: bool) -> bool:
         return self._says(pattern) == found
+
+    def catch_up(self, env: Environment, definition: Environment) -> Environment:
+        """The environment, with what the top level has made since in it."""
+        for key in self.made_since:
+            if key in definition.heap:
+                env.heap.setdefault(key, definition.heap[key])
+        return env
 
     def learn(self, function: Callable[..., Learned], *given: Any) -> Learned:
         """As for any analysis."""

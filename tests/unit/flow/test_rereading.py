@@ -437,6 +437,15 @@ EDITS: list[tuple[str, list[str]]] = [
         ],
     ),
     (
+        "the body of a decorator",
+        [
+            "import torch\ndevice = torch.device('cuda')\n\n"
+            f"def move(f):\n    def g(x):\n        return f(x.to(device))\n    return {returned}\n\n"
+            "@move\ndef add(x):\n    return x + torch.ones(2, device=device)\n\nadd(torch.ones(2))\n"
+            for returned in ("g", "f", "g")
+        ],
+    ),
+    (
         "comments that go from one line to the next",
         [
             "import torch\nx = torch.ones(2)\n# of y\ny = x.cuda()\nz = y + x\n",
@@ -456,9 +465,6 @@ def test_edits_come_to_what_a_fresh_reading_comes_to(texts: list[str]) -> None:
         file.read(text)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="which device an object keeps that is made further down is not in sight again"
-)
 def test_a_device_of_an_object_that_the_file_makes_further_down() -> None:
     path = next(path for path in SOURCES if path.stem == "lookalike_server_lazy_models")
     file = File(path, EVERYTHING)
