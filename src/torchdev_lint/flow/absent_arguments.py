@@ -91,7 +91,13 @@ def _is_bound(function: cst.FunctionDef, name: str, call: cst.Call) -> bool:
             case cst.Assign(targets=targets, value=value) if not any(part is call for part in walk(value)):
                 if any(_names(one.target, name) for one in targets):
                     return True
-            case cst.NamedExpr(target=target) | cst.AugAssign(target=target) | cst.AnnAssign(target=target):
+            case (
+                cst.NamedExpr(target=target)
+                | cst.AugAssign(target=target)
+                | cst.AnnAssign(target=target)
+                | cst.For(target=target)
+                | cst.AsName(name=target)
+            ):
                 if _names(target, name):
                     return True
             case _:

@@ -194,6 +194,17 @@ def test_a_function_that_is_handed_on(tmp_path: Path, rest: str, found: list[str
     assert _in_project(tmp_path, {"pads.py": PADS, "train.py": train + rest}, "pads.py") == found
 
 
+@pytest.mark.parametrize(
+    "bound",
+    ["for G in read(image):\n        print(G)", "with kept() as G:\n        print(G)"],
+)
+def test_a_name_that_a_loop_or_a_context_binds(tmp_path: Path, bound: str) -> None:
+    """It is not what the function was given."""
+    pads = PADS.replace("    image, G = padded(", f"    {bound}\n    image, G = padded(")
+    files = {"pads.py": pads, "train.py": TRAIN.replace("{given}", "")}
+    assert _in_project(tmp_path, files, "pads.py") == ["TDV005", "TDV005"]
+
+
 # -- what a module's own methods give
 
 SHAPES = """
