@@ -18,6 +18,7 @@ from torchdev_lint.flow.caller_results import is_moved_then
 from torchdev_lint.flow.callers_elsewhere import given_from_host
 from torchdev_lint.flow.callsites import Unwritten
 from torchdev_lint.flow.conditions import Atom, Formula, Key, atoms, chooses_host
+from torchdev_lint.flow.defaults_elsewhere import is_set_elsewhere
 from torchdev_lint.flow.events import Place, Transfer
 from torchdev_lint.flow.evidence import (
     TESTING,
@@ -44,7 +45,7 @@ from torchdev_lint.flow.lattice import (
 from torchdev_lint.flow.operands import Operand, dotted, place_of
 from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.untaken import is_untaken
-from torchdev_lint.flow.values import Entries, Function, Items, Many, Object, State, Tensor, Value
+from torchdev_lint.flow.values import Entries, Items, Many, Object, State, Tensor, Value
 from torchdev_lint.torch_api.devices import DEVICE_NAME, names_only_the_cpu
 from torchdev_lint.torch_api.factories import FACTORIES
 from torchdev_lint.torch_api.libraries import SET_DEFAULT_DEVICE
@@ -88,6 +89,8 @@ def worth_telling(frame: Frame, found: Conflict, *, anywhere: bool = False) -> b
         return False
     learn = frame.analysis.learn
     if belongs_to_host(frame, by_names=not anywhere) or learn(_follows_default_device, frame, found):
+        return False
+    if is_set_elsewhere(frame, found):
         return False
     if host_was_chosen(frame.env.path) or _is_for_export(frame) or shows_something(frame):
         return False
@@ -141,7 +144,7 @@ def belongs_to_host(frame: Frame, *, by_names: bool = True) -> bool:
 
 def is_reached_on_host(frame: Frame) -> bool:
     """Whether nothing that gets to the function, in a program, ever uses an accelerator."""
-    function = _outermost(frame)
+    function = frame.outermost()
     if function is None:
         return False
     name = function.name if function.owner is None else function.owner.name
@@ -248,24 +251,16 @@ def _is_of_program(frame: Frame) -> bool:
     if known is None:
         known = not analysis.imports.in_package()
         analysis.notes["of program"] = known
-    function = _outermost(frame)
+    function = frame.outermost()
     owner = None if function is None else function.owner
     if not known or owner is None or not owner.is_module:
         return bool(known)
     return analysis.imports.runs_on_host()
 
 
-def _outermost(frame: Frame) -> Function | None:
-    """The function that was read first."""
-    outermost = frame
-    while outermost.caller is not None:
-        outermost = outermost.caller
-    return outermost.function
-
-
 def _is_transform(frame: Frame) -> bool:
     """Whether the class that is read is a transform of data by what the file does with it."""
-    function = _outermost(frame)
+    function = frame.outermost()
     owner = None if function is None else function.owner
     return owner is not None and owner.name in transforms_of(frame.analysis.module)
 

@@ -6,6 +6,7 @@ nothing of the CPU. Instances are judged by where they are built. And functions 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import libcst as cst
@@ -17,14 +18,14 @@ _ELSEWHERE_STAYS = ("cpu", "meta")
 """Devices of such a block from which a plain attribute has to be brought to the model's by other means."""
 
 
-def built_on_default_device(module: cst.Module, name: str) -> bool:
-    """Whether the class of this name is called, and only where a block has set the default device to what a device holds."""
-    return _is_within(_places(module), name, frozenset())
+def built_on_default_device(name: str, *modules: cst.Module) -> bool:
+    """Whether the class of this name is called in these files, and only where a block has set the default device to what a device holds."""
+    return _is_within(_places(modules), name, frozenset())
 
 
-def called_on_default_device(module: cst.Module, name: str, method: bool) -> bool:
+def called_on_default_device(name: str, method: bool, *modules: cst.Module) -> bool:
     """The same of a function, or of what goes by the name of a method, whoever's it is."""
-    return _is_called_within(_places(module), f".{name}" if method else name, frozenset())
+    return _is_called_within(_places(modules), f".{name}" if method else name, frozenset())
 
 
 class _Place(NamedTuple):
@@ -39,14 +40,29 @@ _Places = dict[str, list[_Place]]
 """The calls by the name that is called, with a dot before that of a method."""
 
 
-@remembered(cst.Module)
-def _places(module: cst.Module) -> _Places:
+def _places(modules: Sequence[cst.Module]) -> _Places:
+    """The calls of all files, if one of them has such a block."""
+    if not any(map(_has_blocks, modules)):
+        return {}
     found: _Places = {}
+    for module in modules:
+        for name, places in _calls(module).items():
+            found.setdefault(name, []).extend(places)
+    return found
+
+
+@remembered(cst.Module)
+def _has_blocks(module: cst.Module) -> bool:
     blocks = [node for node in walk(module) if isinstance(node, cst.With)]
-    if blocks:
-        devices = _names_of_devices(module)
-        if any(_sets_device(item.item, devices) for block in blocks for item in block.items):
-            _collect(module.body, found, devices, _Place(within=False, definition=None, function=None))
+    devices = _names_of_devices(module) if blocks else frozenset()
+    return any(_sets_device(item.item, devices) for block in blocks for item in block.items)
+
+
+@remembered(cst.Module)
+def _calls(module: cst.Module) -> _Places:
+    found: _Places = {}
+    here = _Place(within=False, definition=None, function=None)
+    _collect(module.body, found, _names_of_devices(module), here)
     return found
 
 

@@ -534,7 +534,7 @@ def symbolic_self(model: ClassModel) -> tuple[Object, Environment]:
         first = definition.analysis.frames - 1
         # while it is being built, everything is where it is made
         outer, definition.analysis.on_host = definition.analysis.on_host, True
-        within = analysis.learn(built_on_default_device, definition.source.module, model.name)
+        within = analysis.learn(built_on_default_device, model.name, definition.source.module)
         if within:
             child.env.default_device = UNKNOWN_DEVICE
         _, end = run_body(child, function)

@@ -368,6 +368,13 @@ class Frame:
 
     # -- the call stack
 
+    def outermost(self) -> Function | None:
+        """The function that was read first; None at the top of the file."""
+        outermost = self
+        while outermost.caller is not None:
+            outermost = outermost.caller
+        return outermost.function
+
     def depth(self) -> int:
         """How many calls deep this activation is."""
         return self._depth

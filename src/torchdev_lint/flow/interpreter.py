@@ -185,7 +185,7 @@ def read_alone(analysis: Analysis, function: Function) -> None:
         receiver, env_of_self = symbolic_self(function.owner)
         if function.name == "__init__":
             return  # was run for `self`
-        env = env_of_self.copy()
+        env = analysis.catch_up(env_of_self.copy(), definition.env)
         env.names = {}
         at_first = held_at_first(function.owner).get(function.name)
         if at_first:
@@ -200,9 +200,9 @@ def read_alone(analysis: Analysis, function: Function) -> None:
         env.default_device = UNKNOWN_DEVICE  # `@torch.device(...)`
     elif analysis.learn(
         called_on_default_device,
-        definition.source.module,
         function.name,
         function.owner is not None,
+        definition.source.module,
     ):
         env.default_device = UNKNOWN_DEVICE
     child = Frame(analysis, env, parent=definition, function=function)

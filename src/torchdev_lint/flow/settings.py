@@ -9,6 +9,7 @@ import ast
 import re
 
 from torchdev_lint.flow.conditions import Atom, Formula, negate
+from torchdev_lint.flow.defaults_elsewhere import is_set_elsewhere
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import Conflict, Device, Level, conflict, device_atoms
 from torchdev_lint.flow.reach import without_imports
@@ -18,12 +19,16 @@ _NAME = re.compile(r"^[A-Z][A-Z0-9]*_[A-Z0-9_]+$")
 
 
 def meeting(frame: Frame, left: Device, right: Device) -> Conflict | None:
-    """As `conflict`, where the program's settings are what they always are."""
+    """As `conflict`, where the program's settings are what they always are, and its default device what other files set."""
     found = conflict(left, right, frame.env.path)
     if found is None or found.level == Level.NO:
         return found
     facts = [fact for atom in device_atoms(left) | device_atoms(right) for fact in _settled(frame, atom)]
-    return conflict(left, right, (*frame.env.path, *facts)) if facts else found
+    if facts:
+        found = conflict(left, right, (*frame.env.path, *facts))
+    if found is not None and found.level != Level.NO and is_set_elsewhere(frame, found):
+        return None
+    return found
 
 
 def _settled(frame: Frame, atom: Atom) -> list[Formula]:
