@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import libcst as cst
 
 from torchdev_lint.flow.conditions import Key
+from torchdev_lint.flow.dict_classes import ITSELF
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import (
     UNKNOWN_DEVICE,
@@ -178,7 +179,11 @@ def device_names(frame: Frame, *, local: bool = False) -> Iterator[tuple[str, De
                 if api.DEVICE_NAME.search(name):
                     yield name, as_device(value)
                 for attribute, held in frame.state(value).attributes.items():
-                    if isinstance(held, DeviceValue) or (
+                    if attribute == ITSELF:
+                        yield from _held_devices(frame, name, held)
+                    elif not attribute.isidentifier():
+                        continue  # no program can write it
+                    elif isinstance(held, DeviceValue) or (
                         isinstance(held, (Object, Literal, Either)) and api.DEVICE_NAME.search(attribute)
                     ):
                         yield f"{name}.{attribute}", as_device(held)
@@ -203,8 +208,11 @@ def _held_devices(frame: Frame, name: str, holder: Value) -> Iterator[tuple[str,
                     yield f'{name}["{key}"]', as_device(held)
         case Object() if frame.state(holder).kind == "instance":
             for attribute, held in frame.state(holder).attributes.items():
-                if isinstance(held, DeviceValue) or (
-                    isinstance(held, (Literal, Either)) and api.DEVICE_NAME.search(attribute)
+                if attribute == ITSELF and isinstance(held, Entries):
+                    yield from _held_devices(frame, name, held)
+                elif attribute.isidentifier() and (
+                    isinstance(held, DeviceValue)
+                    or (isinstance(held, (Literal, Either)) and api.DEVICE_NAME.search(attribute))
                 ):
                     yield f"{name}.{attribute}", as_device(held)
         case _:

@@ -15,11 +15,14 @@ from torchdev_lint.flow.values import UNKNOWN, AnyOf, Either, Entries, Object, V
 if TYPE_CHECKING:
     from torchdev_lint.flow.classes import ClassModel
 
+ITSELF = "[dict]"
+"""The attribute under which an instance keeps what it holds as a dict: `cfg[key]`."""
+
 _KEPT_AS = {
-    "builtins.dict": "[dict]",
-    "typing.Dict": "[dict]",
-    "collections.OrderedDict": "[dict]",
-    "typing.OrderedDict": "[dict]",
+    "builtins.dict": ITSELF,
+    "typing.Dict": ITSELF,
+    "collections.OrderedDict": ITSELF,
+    "typing.OrderedDict": ITSELF,
     "collections.UserDict": "data",
 }
 METHODS = frozenset("items values keys get pop setdefault update popitem clear copy".split())

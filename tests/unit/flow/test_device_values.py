@@ -137,6 +137,19 @@ def test_same_device() -> None:
         pytest.param(
             "class C: pass\nc = C()\nc.device = torch.device('cuda:1')", "c.device", id="of a thing"
         ),
+        pytest.param(
+            "class C(dict): pass\nc = C(device=torch.device('cuda:1'))", 'c["device"]', id="in a dict's class"
+        ),
+        pytest.param(
+            "class C(dict): pass\nclass D: pass\nd = D()\nd.c = C(device=torch.device('cuda:1'))",
+            'd.c["device"]',
+            id="in one that is kept",
+        ),
+        pytest.param(
+            "class C: pass\nc = C()\nsetattr(c, f'{n}_device', torch.device('cuda:1'))",
+            None,
+            id="under a computed name",
+        ),
         pytest.param("device = torch.device('cuda:0')", None, id="another device"),
         pytest.param("", None, id="none"),
     ],
