@@ -10,9 +10,9 @@ class FocalLoss(nn.Module):
         self.gamma = gamma
         self.alpha = alpha  # CAUSE
         if isinstance(alpha, float):
-            self.alpha = torch.Tensor([alpha, 1 - alpha])
+            self.alpha = torch.Tensor([alpha, 1 - alpha])  # CAUSE
         if isinstance(alpha, list):
-            self.alpha = torch.Tensor(alpha)
+            self.alpha = torch.Tensor(alpha)  # CAUSE
         self.size_average = size_average
 
     def forward(self, input, target):

@@ -78,7 +78,7 @@ class AttributeSite:
     """The assignment that gave an attribute of a module its value; `frame` is the activation.
 
     `late`: not in `__init__`, but when the module may have been moved already, or there after it was; then `target` is an expression
-    for where the module is, if there is one.
+    for where the module is, if there is one. `after`: something that is no tensor stands there before, and cannot be registered.
     """
 
     node: Any
@@ -86,6 +86,7 @@ class AttributeSite:
     frame: int
     late: bool = False
     target: str | None = None
+    after: bool = False
 
 
 @dataclass(eq=False, slots=True)

@@ -52,12 +52,14 @@ def bound_at(frame: Frame, node: cst.CSTNode, given: Leaf) -> cst.BaseExpression
     again = any(
         node.value in _names_bound(later) for block, index in path[depth + 1 :] for later in block[index:]
     )
-    if again and not made_here:
+    own = None if frame.function is None else frame.function.owner
+    by_own = own is not None and own.is_module and isinstance(found, cst.Call)
+    in_class = made_in_class(own.node, given) if own is not None and by_own else None
+    if again and not made_here and in_class is None:
         return None
     alike = _is_used_alike(body, statement, node)
-    own = None if frame.function is None else frame.function.owner
-    if alike and own is not None and own.is_module and isinstance(found, cst.Call):
-        found = made_in_class(own.node, given) or found
+    if alike:
+        found = in_class or found
     return found if alike or (made_here and _is_bound_moved(body, node.value)) else None
 
 
@@ -338,6 +340,8 @@ def _is_used_alike(body: Sequence[_Statement], binding: _Statement, node: cst.Na
     lines = list(_in_order(body))
     start = next((index for index, line in enumerate(lines) if line is binding), None)
     for line in [] if start is None else lines[start + 1 :]:
+        if _is_lengthened(line, node.value):
+            break  # what is added to it has to be where it is
         for part in walk(line, below=(cst.FunctionDef, cst.ClassDef)):
             match part:
                 case cst.Name(value=name) if name == node.value:
@@ -360,6 +364,28 @@ def _is_used_alike(body: Sequence[_Statement], binding: _Statement, node: cst.Na
             read -= 1
             break
     return read <= max(1, given) and len(callees) <= 1
+
+
+_JOIN = frozenset(f"torch.{name}" for name in ("cat", "concat", "concatenate", "hstack", "vstack"))
+
+
+def _is_lengthened(line: cst.CSTNode, name: str) -> bool:
+    """Whether a name is bound to what it held with more behind it: `ids = torch.cat([ids, token], dim=1)`."""
+    match line:
+        case cst.SimpleStatementLine(
+            body=[
+                cst.Assign(
+                    targets=[cst.AssignTarget(target=cst.Name(value=target))],
+                    value=cst.Call(
+                        func=function,
+                        args=[cst.Arg(value=cst.List(elements=parts) | cst.Tuple(elements=parts)), *_],
+                    ),
+                )
+            ]
+        ) if target == name and dotted(function) in _JOIN:
+            return any(isinstance(part.value, cst.Name) and part.value.value == name for part in parts)
+        case _:
+            return False
 
 
 def _in_order(body: Sequence[_Statement]) -> Iterator[cst.CSTNode]:

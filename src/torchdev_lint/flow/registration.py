@@ -67,6 +67,9 @@ def noted(frame: Frame, holder: Value, name: str, value: Value) -> Value:
         # that assignment registers; it is another branch that does not
         site = AttributeSite(frame.assigning, name, frame.uid)
         frame.analysis.attribute_sites[("again", (id(frame.assigning),)), name] = site
+    elif frame.assigning not in (None, site.node) and _takes_data(frame.assigning, site):
+        site = AttributeSite(frame.assigning, name, frame.uid, after=True)
+        frame.analysis.attribute_sites[("again", (id(frame.assigning),)), name] = site
     if isinstance(value, Object):
         state = frame.state(value)
         if (
@@ -95,6 +98,22 @@ def noted(frame: Frame, holder: Value, name: str, value: Value) -> Value:
         site = AttributeSite(frame.assigning, name, frame.uid, late=True, target=target)
         frame.analysis.attribute_sites[("late", (id(frame.assigning),)), name] = site
     return _mark(frame, value, Origin(site.node, ATTRIBUTE, frame.uid, name=name), inside=False)
+
+
+def _takes_data(assigning: cst.CSTNode, first: AttributeSite) -> bool:
+    """Whether a tensor is made of what was assigned first: `self.alpha = alpha`, and, of a list, `self.alpha = torch.tensor(alpha)`."""
+    data, made = assigned_value(first.node, first.name), assigned_value(assigning, first.name)
+    return (
+        isinstance(data, cst.Name)
+        and isinstance(made, cst.Call)
+        and isinstance(made.func, cst.Attribute)
+        and made.func.attr.value in _OF_DATA
+        and any(isinstance(part, cst.Name) and part.value == data.value for part in walk(made))
+    )
+
+
+_OF_DATA = frozenset("tensor as_tensor asarray from_numpy Tensor FloatTensor DoubleTensor LongTensor".split())
+"""What makes a tensor of numbers, lists and arrays."""
 
 
 def _is_placeholder(frame: Frame, name: str, value: Tensor) -> bool:
@@ -331,7 +350,7 @@ def publish_tensor(
         UnregisteredTensor(
             node=site.node,
             attribute=site.name,
-            receiver=_receiver(site.node),
+            receiver=None if site.after else _receiver(site.node),
             value=None if kept else value,
             value_text="" if value is None else frame.analysis.text(value),
             late=site.late,
