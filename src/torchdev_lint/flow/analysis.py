@@ -226,8 +226,8 @@ class Analysis:
         """Record an event once, however often its code is visited: what is certain, where it was only possible before."""
         if self.muted:
             return
-        before = self.events.setdefault(key, event)
-        if getattr(event, "certain", False) and not getattr(before, "certain", True):
+        before = self.events.get(key)
+        if before is None or (getattr(event, "certain", False) and not getattr(before, "certain", True)):
             self.events[key] = event
 
     def meet(self, function: Function) -> None:

@@ -74,6 +74,9 @@ class Imports(Protocol):
     def assign(self, module: Namespace, name: str) -> None:
         """`module.name` is set to something: its value is not known from here on."""
 
+    def run(self, path: str) -> None:
+        """Run another file of the project as the script that it is, with the checked file as it was read."""
+
     def is_known(self) -> bool:
         """Whether there is a project around the file."""
 
@@ -98,6 +101,9 @@ class NoImports:
     def runs_on_host(self) -> bool:
         """Nothing is known of what is beside it."""
         return False
+
+    def run(self, path: str) -> None:
+        """There are none."""
 
     def is_known(self) -> bool:
         """There is none."""

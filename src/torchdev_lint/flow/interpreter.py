@@ -13,6 +13,7 @@ from torchdev_lint.flow import (  # registers the handlers, too
     contexts,
     definitions,
     doubtful_devices,
+    driven,
     expressions,
     forwarding,
     loaded_models,
@@ -151,7 +152,8 @@ def settle(analysis: Analysis, met: list[Function]) -> list[Event]:
     events = [*_told(analysis), *settle_literals(analysis), *checkpoints.settle(analysis)]
     told = forwarding.without_consequences([*events, *forwarding.settle(analysis)])
     known = list(unproven_reads.without_known(list(unstated_devices.without_known(told))))
-    return [*known, *doubtful_devices.settle(analysis, known)]
+    settled = [*known, *doubtful_devices.settle(analysis, known)]
+    return list(driven.confirmed(analysis, settled))
 
 
 def _told(analysis: Analysis) -> Iterator[Event]:

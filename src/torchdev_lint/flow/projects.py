@@ -22,7 +22,7 @@ from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.imports import joined
 from torchdev_lint.flow.lattice import CPU
 from torchdev_lint.flow.operands import dotted
-from torchdev_lint.flow.trees import remembered, walk
+from torchdev_lint.flow.trees import is_main_guard, remembered, walk
 from torchdev_lint.flow.values import (
     UNKNOWN,
     Api,
@@ -461,6 +461,19 @@ class Project:
         frame.env.names = analysis.table(frame.env.names)
         return source
 
+    def run(self, path: str) -> None:
+        """Run another file as the script that it is, with the checked file as it was read; what it does to that is told."""
+        analysis, tree = self.analysis, self.sources.tree(path)
+        if analysis is None or tree is None:
+            return
+        analysis.allow_elsewhere(BUDGET)
+        with self._aside(analysis):
+            analysis.muted -= 1
+            frame = Frame(analysis, Environment(imported=self.heap), source=Source(path, tree, foreign=True))
+            frame.source.frame = frame
+            frame.execute(as_script(tree))
+            analysis.muted += 1
+
     @contextmanager
     def _aside(self, analysis: Analysis) -> Iterator[None]:
         """Read another file, whatever is going on in the one that is checked; what it does wrong is not reported here."""
@@ -479,6 +492,17 @@ class Project:
         for path, source in self.files.items():
             if source is not None and source.foreign:
                 yield path, source.module
+
+
+def as_script(module: cst.Module) -> list[cst.CSTNode]:
+    """The statements of a file, and those that it runs only where it is the script: `if __name__ == "__main__":`."""
+    found: list[cst.CSTNode] = []
+    for line in module.body:
+        if isinstance(line, cst.If) and is_main_guard(line.test):
+            found += line.body.body
+        else:
+            found.append(line)
+    return found
 
 
 def _has_import(value: Value) -> bool:

@@ -37,7 +37,7 @@ from torchdev_lint.flow.frame import Frame, statement
 from torchdev_lint.flow.lattice import Accelerator
 from torchdev_lint.flow.matching import matches
 from torchdev_lint.flow.patterns import assign, change
-from torchdev_lint.flow.trees import walk
+from torchdev_lint.flow.trees import is_main_guard, walk
 from torchdev_lint.flow.values import (
     NONE,
     UNKNOWN,
@@ -197,7 +197,7 @@ def visit_Continue(frame: Frame, node: cst.Continue) -> None:
 
 @statement(cst.If)
 def visit_If(frame: Frame, node: cst.If) -> None:
-    if _is_main_guard(node.test):
+    if is_main_guard(node.test):
         test: Formula = FALSE if frame.source.foreign else TRUE
     else:
         test = truths.condition(frame, node.test)
@@ -257,10 +257,6 @@ def _redeem_literals(frame: Frame, start: Environment, flows: list[Environment |
 
 
 _NAMES_DEVICE = frozenset((Literal, DeviceValue))
-
-
-def _is_main_guard(test: cst.BaseExpression) -> bool:
-    return type(test) is cst.Comparison and type(test.left) is cst.Name and test.left.value == "__name__"
 
 
 @statement(cst.Try, cst.TryStar)

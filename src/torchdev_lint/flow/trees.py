@@ -180,3 +180,8 @@ def standing_alone(root: cst.CSTNode) -> Iterator[cst.BaseExpression]:
                 yield node.default
             case _:
                 pass
+
+
+def is_main_guard(test: cst.BaseExpression) -> bool:
+    """Whether a test asks if the file is the script that was started: `__name__ == "__main__"`."""
+    return type(test) is cst.Comparison and type(test.left) is cst.Name and test.left.value == "__name__"

@@ -43,7 +43,10 @@ class Watched(Analysis):
 
     def publish(self, key: tuple[Any, ...], event: Event) -> None:
         """As for any analysis."""
-        if not self.muted and key not in self.events:
+        if self.muted:
+            return
+        before = self.events.get(key)
+        if before is None or (getattr(event, "certain", False) and not getattr(before, "certain", True)):
             self.events[key] = event
 
     def meet(self, function: Function) -> None:
