@@ -51,7 +51,7 @@ FLOW: Mapping[str, str] = {
         "arrays"
     ),
     "Classes and objects of the program": (
-        "classes objects built_within made_by_new computed_attributes dict_classes own_state kept_generators held_helpers conventions "
+        "classes objects built_within made_by_new computed_attributes dict_classes list_classes own_state kept_generators held_helpers conventions "
         "confinement records "
         "special_methods torch_bases stored_devices"
     ),

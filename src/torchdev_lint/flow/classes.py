@@ -14,6 +14,7 @@ from torchdev_lint.flow import (
     dict_classes,
     kept_generators,
     library_facts,
+    list_classes,
     made_by_new,
     optimizers,
     own_state,
@@ -411,9 +412,15 @@ def instantiate(frame: Frame, model: ClassModel, site: CallSite) -> Value:
         from torchdev_lint.flow.containers import dict_of
 
         dict_classes.begin(frame, thing, dict_of(frame, site) if initializer is None else dict_classes.UNREAD)
+    if list_classes.kept_as(model) is not None:
+        from torchdev_lint.flow.containers import list_of
+
+        list_classes.begin(frame, thing, list_of(frame, site) if initializer is None else Items(()))
     if initializer is not None:
         function = model.function(initializer, "__init__", thing)
         followed = can_follow(frame, function)
+        if not followed:
+            list_classes.forget(frame, thing)
         if followed:
             first = frame.analysis.frames
             call(frame, function, site)

@@ -1,0 +1,115 @@
+"""Pairs of look-alikes of the nineteenth fresh programs: what a list of the program's own class holds, criteria, stages, optimizers."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from torchdev_lint.config import Config
+from torchdev_lint.engine.check import check_source
+from torchdev_lint.rules.registry import all_rules
+
+DEFAULT_RULES = Config(off_by_default=frozenset(rule.code for rule in all_rules() if not rule.default))
+
+HEAD = """\
+from collections import UserList
+from typing import List
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+"""
+
+
+def told(text: str) -> list[tuple[str, str]]:
+    """The codes of what is found, and the lines where."""
+    whole = HEAD + textwrap.dedent(text)
+    lines = whole.splitlines()
+    found = check_source(whole, "program.py", DEFAULT_RULES)
+    return sorted({(one.code, lines[one.range.start.row - 1].strip()) for one in found})
+
+
+# -- what an instance of a class that derives from `list` holds
+
+CHAIN = """
+    class Bias:
+        def __init__(self, n, where="cpu"):
+            self.bias = torch.zeros(n, device=where)
+
+        def __call__(self, scores):
+            return scores + self.bias
+
+    class Chain({base}):
+        {more}
+
+        def __call__(self, scores):
+            for one in {run_over}:
+                scores = one(scores)
+            return scores
+
+    def main():
+        model = nn.Linear(3, 4).to(device)
+        {make}
+        print(chain(model(torch.rand(2, 3, device=device))))
+
+    main()
+"""
+NOTHING = "kind = 'chain'"
+GIVEN = "def __init__(self, *ones):\n            super().__init__(ones)"
+BY_NAME = "def __init__(self, *ones):\n            list.__init__(self, ones)"
+ITSELF = "def __init__(self, n):\n            self.append(Bias(n))"
+CHAINS = [
+    ("list", NOTHING, "self", "chain = Chain([Bias(4)])", True),
+    ("list", NOTHING, "self", "chain = Chain([Bias(4, device)])", False),
+    ("List[Bias]", NOTHING, "self", "chain = Chain(); chain.append(Bias(4))", True),
+    ("List[Bias]", NOTHING, "self", "chain = Chain(); chain.append(Bias(4, device))", False),
+    ("UserList", NOTHING, "self.data", "chain = Chain([Bias(4)])", True),
+    ("UserList", NOTHING, "self.data", "chain = Chain([Bias(4, device)])", False),
+    ("list", GIVEN, "self[::-1]", "chain = Chain(Bias(4))", True),
+    ("list", GIVEN, "self[::-1]", "chain = Chain(Bias(4, device))", False),
+    ("list", BY_NAME, "reversed(self)", "chain = Chain(Bias(4))", True),
+    ("list", BY_NAME, "reversed(self)", "chain = Chain(Bias(4, device))", False),
+    ("list", ITSELF, "self", "chain = Chain(4)", True),
+    ("list", ITSELF, "self", "chain = Chain(4); chain.clear()", False),
+    ("list", NOTHING, "self", "chain = Chain(); chain += [Bias(4)]", True),
+    ("list", NOTHING, "self", "chain = Chain(); chain += [Bias(4, device)]", False),
+    ("list", NOTHING, "self", "chain = Chain([Bias(4, device)]); chain[0] = Bias(4)", True),
+    ("list", NOTHING, "self", "chain = Chain([Bias(4)]); chain[0] = Bias(4, device)", False),
+    ("list", NOTHING, "self", "chain = Chain([Bias(4)]); chain[:] = [Bias(4, device)]", False),
+    ("list", NOTHING, "self", "chain = Chain([Bias(4)]); del chain[0]; chain.append(Bias(4, device))", False),
+    ("list", NOTHING, "self", "chain = Chain([Bias(4), Bias(4, device)]); chain.pop(0)", False),
+    ("list", NOTHING, "self", "chain = Chain([Bias(4)]); chain[0].bias = torch.ones(4, device=device)", False),
+    ("list", "def __iter__(self):\n            return iter([])", "self", "chain = Chain([Bias(4)])", False),
+]
+
+
+@pytest.mark.parametrize(("base", "more", "run_over", "make", "wrong"), CHAINS)
+def test_a_list_of_a_class_of_its_own_holds_what_was_put_into_it(
+    base: str, more: str, run_over: str, make: str, wrong: bool
+) -> None:
+    found = told(CHAIN.format(base=base, more=more, run_over=run_over, make=make))
+    assert found == ([("TDV004", "return scores + self.bias")] if wrong else [])
+
+
+SHARED = """
+    class Chain(list):
+        def total(self):
+            return torch.stack([one.sum() for one in self])
+
+    def fill(chain, n):
+        for i in range(n):
+            chain.append(torch.ones(3, device=device))
+
+    def main(n):
+        chain = Chain()
+        fill(chain, n)
+        weights = torch.rand(n, device={where})
+        print(chain.total() * weights)
+"""
+
+
+@pytest.mark.parametrize(("where", "wrong"), [('"cpu"', True), ("device", False)])
+def test_what_a_function_appends_to_such_a_list_is_in_it(where: str, wrong: bool) -> None:
+    assert bool(told(SHARED.format(where=where))) is wrong
