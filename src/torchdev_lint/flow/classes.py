@@ -400,6 +400,10 @@ def instantiate(frame: Frame, model: ClassModel, site: CallSite) -> Value:
     """The result of calling a class of the file."""
     if frame.analysis.at_top:
         frame.analysis.built_at_top.add(id(model.node))
+    if dict_classes.is_type_of_dicts(model):
+        from torchdev_lint.flow.containers import dict_of, with_cell
+
+        return with_cell(frame, site.node, dict_of(frame, site))
     kind = "module" if model.is_module else "instance"
     thing = made_by_new.instance(frame, model, site) or frame.fresh(
         site.node, State(kind, Anywhere() if kind == "module" else UNKNOWN_DEVICE, model=model), model.name

@@ -14,7 +14,7 @@ DEFAULT_RULES = Config(off_by_default=frozenset(rule.code for rule in all_rules(
 
 HEAD = """\
 from collections import UserList
-from typing import List
+from typing import List, TypedDict
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -80,7 +80,13 @@ CHAINS = [
     ("list", NOTHING, "self", "chain = Chain([Bias(4)]); chain[:] = [Bias(4, device)]", False),
     ("list", NOTHING, "self", "chain = Chain([Bias(4)]); del chain[0]; chain.append(Bias(4, device))", False),
     ("list", NOTHING, "self", "chain = Chain([Bias(4), Bias(4, device)]); chain.pop(0)", False),
-    ("list", NOTHING, "self", "chain = Chain([Bias(4)]); chain[0].bias = torch.ones(4, device=device)", False),
+    (
+        "list",
+        NOTHING,
+        "self",
+        "chain = Chain([Bias(4)]); chain[0].bias = torch.ones(4, device=device)",
+        False,
+    ),
     ("list", "def __iter__(self):\n            return iter([])", "self", "chain = Chain([Bias(4)])", False),
 ]
 
@@ -113,3 +119,66 @@ SHARED = """
 @pytest.mark.parametrize(("where", "wrong"), [('"cpu"', True), ("device", False)])
 def test_what_a_function_appends_to_such_a_list_is_in_it(where: str, wrong: bool) -> None:
     assert bool(told(SHARED.format(where=where))) is wrong
+
+
+# -- a method that brings a batch to a device, and calls itself for what the batch holds
+
+TRAINER = """
+    class Targets(TypedDict):
+        near: torch.Tensor
+        far: torch.Tensor
+
+    class Weighted(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.log_vars = nn.Parameter(torch.zeros(2))
+
+        def forward(self, outputs, targets):
+            losses = torch.stack([F.l1_loss(outputs, targets["near"]), F.l1_loss(outputs, targets["far"])])
+            return (losses * torch.exp(-self.log_vars)).sum()
+
+    class Moving:
+        @property
+        def device(self):
+            return next(self.model.parameters()).device
+
+        def to_device(self, batch):
+            if isinstance(batch, dict):
+                return {{k: self.to_device(v) for k, v in batch.items()}}
+            {more}
+            return batch.to(self.device)
+
+    class Trainer(Moving):
+        def __init__(self, model, criterion):
+            self.model, self.criterion = model, criterion
+
+        def step(self, image, targets):
+            image, targets = self.to_device(image), self.to_device(targets)
+            return self.criterion(self.model(image), targets)
+
+    def main(loader):
+        criterion = Weighted()
+        trainer = Trainer(nn.Linear(3, 1).to(device), {criterion})
+        for image, targets in {batches}:
+            print(trainer.step(image, targets))
+"""
+TYPED = "[(torch.rand(2, 3), Targets(near=torch.rand(2, 1), far=torch.rand(2, 1)))]"
+MOVING = "self.criterion.to(self.device)"
+HANDING = "prepare(self)"
+TRAINERS = [
+    (NOTHING, "criterion", TYPED, True),
+    (NOTHING, "criterion.to(device)", TYPED, False),
+    (NOTHING, "criterion", "[(torch.rand(2, 3), dict(near=torch.rand(2, 1), far=torch.rand(2, 1)))]", True),
+    (MOVING, "criterion", TYPED, False),
+    (NOTHING, "criterion", "loader", True),
+    (NOTHING, "criterion.to(device)", "loader", False),
+    (MOVING, "criterion", "loader", False),
+    (HANDING, "criterion", "loader", False),
+]
+
+
+@pytest.mark.parametrize(("more", "criterion", "batches", "wrong"), TRAINERS)
+def test_a_method_that_calls_itself_leaves_what_its_object_holds(
+    more: str, criterion: str, batches: str, wrong: bool
+) -> None:
+    assert bool(told(TRAINER.format(more=more, criterion=criterion, batches=batches))) is wrong
