@@ -195,7 +195,11 @@ class ClassModel:
     @property
     def is_optimizer(self) -> bool:
         """Whether the class derives from an optimizer of PyTorch's."""
-        return any(path.startswith("torch.optim.") for path in self.imported_bases())
+        return any(
+            path.startswith("torch.optim.")
+            and not path.startswith(("torch.optim.lr_scheduler.", "torch.optim.swa_utils."))
+            for path in self.imported_bases()
+        )
 
     @property
     def is_autograd_function(self) -> bool:

@@ -275,6 +275,9 @@ def _path_to(frame: Frame, key: Key) -> str | None:
             if not isinstance(value, Object) or not path:
                 continue
             if value.key == key:
+                model = frame.state(value).model
+                if model is not None and model.is_optimizer:
+                    return None  # its parameters have a device, it has none
                 return device_of(frame, name) if path == ["device"] else ".".join([name, *path])
             for attribute, part in frame.state(value).attributes.items():
                 if isinstance(part, Object) and part.key == key and attribute.isidentifier():

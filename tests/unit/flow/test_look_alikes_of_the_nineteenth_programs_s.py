@@ -182,3 +182,64 @@ def test_a_method_that_calls_itself_leaves_what_its_object_holds(
     more: str, criterion: str, batches: str, wrong: bool
 ) -> None:
     assert bool(told(TRAINER.format(more=more, criterion=criterion, batches=batches))) is wrong
+
+
+# -- what an optimizer keeps for each parameter: made in one of its methods, used in another
+
+OPTIMIZER = """
+    class Factored(torch.optim.Optimizer):
+        def __init__(self, params, lr=1e-3):
+            super().__init__(params, dict(lr=lr))
+
+        def _begin(self, p):
+            state = self.state[p]
+            state["step"] = torch.zeros(())
+            state["row"] = torch.zeros(p.size(0), device=p.device)
+            state["column"] = {column}
+            return state
+
+        def _scale(self, state, grad):
+            state["row"].add_(grad.mean(1))
+            state["column"].add_({added})
+            return torch.outer(state["row"], {read})
+
+        def step(self, closure=None):
+            for group in self.param_groups:
+                for p in group["params"]:
+                    state = self.state[p] or self._begin(p)
+                    state["step"] += 1
+                    p.sub_(group["lr"] * self._scale(state, p.grad))
+"""
+COLUMNS = [
+    ("torch.zeros(p.size(1))", "grad.mean(0)", 'state["column"]', True),
+    ("torch.zeros(p.size(1), device=p.device)", "grad.mean(0)", 'state["column"]', False),
+    ("torch.zeros(p.size(1)).to(p)", "grad.mean(0)", 'state["column"]', False),
+    ("torch.zeros_like(p[0])", "grad.mean(0)", 'state["column"]', False),
+    ("torch.zeros(p.size(1))", "grad.mean(0).cpu()", 'state["column"].to(grad.device)', False),
+    ("torch.zeros(p.size(1))", "grad.mean(0).cpu()", 'state["column"]', True),
+]
+
+
+@pytest.mark.parametrize(("column", "added", "read", "wrong"), COLUMNS)
+def test_the_state_of_a_parameter_is_made_where_the_parameter_is(
+    column: str, added: str, read: str, wrong: bool
+) -> None:
+    found = told(OPTIMIZER.format(column=column, added=added, read=read))
+    assert found == ([("TDV005", 'state["column"] = torch.zeros(p.size(1))')] if wrong else [])
+
+
+def test_no_fix_asks_an_optimizer_for_its_device() -> None:
+    text = """
+        import torch
+        WEIGHTS = torch.rand(3)
+
+        class Weighted(torch.optim.Optimizer):
+            def step(self):
+                for group in self.param_groups:
+                    for p in group["params"]:
+                        p.add_(p.grad * WEIGHTS)
+    """
+    (found,) = check_source(textwrap.dedent(text), "program.py", Config())
+    assert found.code == "TDV105"
+    assert found.fix is not None
+    assert [edit.content for edit in found.fix.edits] == [".to(p.grad.device)"]
