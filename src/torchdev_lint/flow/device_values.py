@@ -211,6 +211,18 @@ def _held_devices(frame: Frame, name: str, holder: Value) -> Iterator[tuple[str,
             pass
 
 
+def of_chosen_index(kind: str, index: Value) -> Device | None:
+    """The device of a type with an index that conditions choose among numbers; None for anything else."""
+    match index:
+        case Literal(value=int(number)):
+            return literal_device(f"{kind}:{number}")
+        case Either(guard, then, otherwise):
+            left, right = of_chosen_index(kind, then), of_chosen_index(kind, otherwise)
+            return None if left is None or right is None else choose(guard, left, right)
+        case _:
+            return None
+
+
 def name_of_device(frame: Frame, device: Device, *, local: bool = False) -> str | None:
     """An expression in scope (with `local`, in the activation's own) that certainly holds this device here."""
     found = [name for name, held in device_names(frame, local=local) if same_device(held, device)]

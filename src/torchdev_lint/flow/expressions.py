@@ -366,6 +366,9 @@ def visit_BinaryOperation(frame: Frame, node: cst.BinaryOperation) -> Value:
     last = torch_devices.last_index(frame, node, left, right)
     if last is not None:
         return last
+    left_over = torch_devices.remainder(node, left, right)
+    if left_over is not None:
+        return left_over
     result = operations.binary_operation(frame, node, left, right)
     return arrays.operated(frame, node, left, right) if result == UNKNOWN else result
 

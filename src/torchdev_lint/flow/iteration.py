@@ -114,7 +114,7 @@ def indexes_with(frame: Frame, target: cst.CSTNode, code: Sequence[cst.CSTNode])
 
 
 def _gives_index(node: cst.Call, name: str) -> bool:
-    """Whether a call is given the number to say which device is meant: `torch.device("cuda", i)`, `x.to(i)`."""
+    """Whether a call is given the number to say which device is meant: `torch.device("cuda", i)`, `x.to(i % count)`."""
     called = (
         node.func.attr.value
         if isinstance(node.func, cst.Attribute)
@@ -123,7 +123,10 @@ def _gives_index(node: cst.Call, name: str) -> bool:
         else ""
     )
     return called in ("device", "to", "cuda") and any(
-        isinstance(one.value, cst.Name) and one.value.value == name for one in node.args
+        isinstance(part, cst.Name) and part.value == name
+        for one in node.args
+        if isinstance(one.value, (cst.Name, cst.BinaryOperation))
+        for part in walk(one.value)
     )
 
 

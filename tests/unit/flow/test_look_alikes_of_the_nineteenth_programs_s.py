@@ -243,3 +243,87 @@ def test_no_fix_asks_an_optimizer_for_its_device() -> None:
     assert found.code == "TDV105"
     assert found.fix is not None
     assert [edit.content for edit in found.fix.edits] == [".to(p.grad.device)"]
+
+
+# -- stages dealt out over as many devices as there are
+
+STAGES = """
+    def pick(n_stages):
+        if not torch.cuda.is_available():
+            return [torch.device("cpu")] * n_stages
+        n = torch.cuda.device_count()
+        return {devices}
+
+    class Piped(nn.Module):
+        def __init__(self, devices):
+            super().__init__()
+            self.devices = devices
+            self.stages = nn.ModuleList(nn.Linear(4, 4).to(where) for where in devices)
+
+        @property
+        def first(self):
+            return self.devices[0]
+
+        @property
+        def last(self):
+            return self.devices[-1]
+
+        def forward(self, x):
+            for stage, where in zip(self.stages, self.devices):
+                x = stage(x.to(where))
+            return x
+
+    def train(model, loader):
+        for x, y in loader:
+            y = y.to({where})
+            print(F.cross_entropy(model(x.to(model.first)), y))
+
+    if __name__ == "__main__":
+        train(Piped(pick({number})), [(torch.rand(2, 4), torch.zeros(2).long())])
+"""
+DEALT = '[torch.device("cuda", i % n) for i in range(n_stages)]'
+NUMBERED = '[torch.device("cuda", i) for i in range(n_stages)]'
+CHOSEN = '[torch.device("cuda", 0), torch.device("cuda", 1 if n > 1 else 0)]'
+WRITTEN = '[torch.device(f"cuda:{i % n}") for i in range(n_stages)]'
+MADE_OF = [
+    (DEALT, 2, "model.first", True),
+    (DEALT, 2, "model.last", False),
+    (DEALT, 2, "model.devices[1]", False),
+    (DEALT, 3, "model.first", True),
+    (DEALT, 3, "model.last", False),
+    (DEALT, 3, "model.devices[2]", False),
+    (DEALT, 3, "model.devices[1]", True),
+    (DEALT, 1, "model.first", False),  # the first is the last
+    (NUMBERED, 2, "model.first", True),
+    (NUMBERED, 2, "model.last", False),
+    (CHOSEN, 2, "model.first", True),
+    (CHOSEN, 2, "model.last", False),
+    (WRITTEN, 2, "model.first", True),
+    (WRITTEN, 2, "model.last", False),
+]
+
+
+@pytest.mark.parametrize(("devices", "number", "where", "wrong"), MADE_OF)
+def test_the_target_goes_to_the_device_of_the_last_stage(
+    devices: str, number: int, where: str, wrong: bool
+) -> None:
+    text = STAGES.format(devices=devices, number=number, where=where)
+    line = "print(F.cross_entropy(model(x.to(model.first)), y))"
+    assert [(code, at) for code, at in told(text) if code == "TDV004"] == (
+        [("TDV004", line)] if wrong else []
+    )
+
+
+ONE_OR_MORE = """
+    def main():
+        n = torch.cuda.device_count()
+        if {test}:
+            a = torch.zeros(3, device=torch.device("cuda", 1 % n))
+            b = torch.zeros(3, device=torch.device("cuda", 2 % n))
+            print(a + b)
+"""
+
+
+@pytest.mark.parametrize(("test", "wrong"), [("n == 1", False), ("n > 1", True), ("n > 2", True)])
+def test_more_than_two_devices_are_more_than_one(test: str, wrong: bool) -> None:
+    assert bool(told(ONE_OR_MORE.format(test=test))) is wrong
