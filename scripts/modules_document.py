@@ -51,9 +51,8 @@ FLOW: Mapping[str, str] = {
         "arrays"
     ),
     "Classes and objects of the program": (
-        "classes objects built_within made_by_new computed_attributes dict_classes own_state kept_generators held_helpers conventions "
-        "confinement records "
-        "special_methods torch_bases stored_devices"
+        "classes objects built_within made_by_new computed_attributes dict_classes list_classes own_state kept_generators held_helpers "
+        "conventions confinement records special_methods torch_bases stored_devices"
     ),
     "What PyTorch's functions and methods do": (
         "torch_functions torch_factories torch_devices tensors tensor_values transfers device_values operator_calls operations "

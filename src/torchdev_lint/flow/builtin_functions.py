@@ -7,10 +7,19 @@ from collections.abc import Callable
 
 import libcst as cst
 
-from torchdev_lint.flow import containers, folds, made_by_new, registration, torch_factories, truths
+from torchdev_lint.flow import (
+    containers,
+    folds,
+    list_classes,
+    made_by_new,
+    registration,
+    torch_factories,
+    truths,
+)
 from torchdev_lint.flow.callsites import Argument, CallSite, implied_items, name_given
 from torchdev_lint.flow.conditions import FALSE, TRUE
 from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.iteration import MAX_UNROLLED, iterate, iterator_of, known_items, next_of
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE
 from torchdev_lint.flow.objects import as_tuple, forget_attributes, get_attribute, set_attribute
@@ -96,6 +105,10 @@ def call_builtin(frame: Frame, name: str, site: CallSite, call_value: Callable[.
             return UNKNOWN
         case "vars" if isinstance(first, Object):
             return get_attribute(frame, first, "__dict__", site.node)
+        case _ if name.startswith("list.") and list_classes.held_by(frame, first) is not None:
+            assert isinstance(first, Object)
+            told = replace(site, arguments=site.arguments[1:])
+            return containers.call_list_class_method(frame, first, name.partition(".")[2], told) or UNKNOWN
         case "object.__new__" if isinstance(first, Class):
             return made_by_new.bare(frame, first.model, site.node)
         case "super":

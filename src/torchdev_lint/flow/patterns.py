@@ -7,6 +7,7 @@ import libcst as cst
 from torchdev_lint.flow import (
     dict_classes,
     left_behind,
+    list_classes,
     literals,
     mixed_lists,
     module_containers,
@@ -229,9 +230,11 @@ def _assign_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
             change(frame, container, _with_item(container, key, one), target.value)
         case Either():
             dict_classes.forget(frame, container)
+            list_classes.forget(frame, container)
             _assign_item_of_each(frame, target, container, key, value)
         case AnyOf():
             dict_classes.forget(frame, container)
+            list_classes.forget(frame, container)
         case Api(path="os.environ"):
             literals.note_environment(frame, key, value)
         case Object(key=("attr", owner, "__dict__")):
@@ -240,6 +243,8 @@ def _assign_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
             pass
         case Object() if (held := dict_classes.held_by(frame, container)) is not None:
             change(frame, held, _with_item(held, key, value), None)
+        case Object() if (items := list_classes.held_by(frame, container)) is not None:
+            change(frame, items, _with_item(items, key, value), None)
         case Object() if frame.state(container).api in CONTAINERS:
             module_containers.put(frame, container, key, value)
         case Object() if isinstance(key, Literal):
