@@ -38,7 +38,6 @@ from torchdev_lint.flow.registration import check_late, note_late, part_of
 from torchdev_lint.flow.values import (
     NONE,
     UNKNOWN,
-    AnyOf,
     Entries,
     Function,
     Items,
@@ -49,6 +48,7 @@ from torchdev_lint.flow.values import (
     Tensor,
     Unknown,
     Value,
+    each_of,
     join_all,
     unknown_tensor,
 )
@@ -164,8 +164,7 @@ def _container(frame: Frame, path: str, site: CallSite) -> State:
         attributes = {f"[{index}]": part for index, part in enumerate(parts)}
         attributes |= {name[2:-2]: part for name, part in zip(names, parts, strict=True)}
     devices: list[Device] = []
-    alternatives = [one for part in parts for one in (part.things if isinstance(part, AnyOf) else (part,))]
-    for part in alternatives:
+    for part in [one for held in parts for one in each_of(held)]:
         if isinstance(part, Object):
             device = frame.state(part).device
             if frame.state(part).kind != "module":

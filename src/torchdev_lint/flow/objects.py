@@ -52,6 +52,7 @@ from torchdev_lint.flow.values import (
     Tensor,
     Truth,
     Value,
+    each_of,
     if_not_none,
     join,
     join_all,
@@ -471,7 +472,7 @@ def _forget_plain_tensors(frame: Frame, thing: Object, seen: frozenset[object]) 
             continue
         if name not in state.registered:
             attributes[name] = somewhere(held)
-        for part in held.things if isinstance(held, AnyOf) else (held,):
+        for part in each_of(held):
             if isinstance(part, Object):
                 _forget_plain_tensors(frame, part, seen | {thing.key})
             elif state.kind == "instance":

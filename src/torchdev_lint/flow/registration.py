@@ -34,7 +34,19 @@ from torchdev_lint.flow.lattice import (
     with_origin,
 )
 from torchdev_lint.flow.trees import remembered, walk
-from torchdev_lint.flow.values import AnyOf, Api, Either, Entries, Items, Many, Object, Tensor, Value
+from torchdev_lint.flow.values import (
+    UNKNOWN,
+    AnyOf,
+    Api,
+    Either,
+    Entries,
+    Items,
+    Many,
+    Object,
+    Tensor,
+    Value,
+    each_of,
+)
 from torchdev_lint.torch_api.modules import IN_PLACE_MOVES
 
 LATE = "late"
@@ -266,11 +278,11 @@ def _mark_module(frame: Frame, thing: Object, origin: Origin) -> None:
     attributes = dict(state.attributes)
     frame.set_state(thing, replace(state, device=_noted_once(state.device, origin)))
     for name in state.registered:
-        held = attributes.get(name)
+        held = attributes.get(name, UNKNOWN)
         if isinstance(held, Tensor):
             attributes[name] = replace(held, device=_noted_once(held.device, origin))
         # of a block that a loop builds over and over: one of those that it held in each turn
-        for part in held.things if isinstance(held, AnyOf) else (held,):
+        for part in each_of(held):
             if (
                 isinstance(part, Object)
                 and frame.state(part).kind == "module"

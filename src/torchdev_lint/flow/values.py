@@ -302,6 +302,12 @@ def alternatives(value: Value) -> Iterator[Value]:
         yield value
 
 
+def each_of(value: Value) -> Iterator[Value]:
+    """What a value may be, one by one: of several objects each, too."""
+    for one in alternatives(value):
+        yield from one.things if isinstance(one, AnyOf) else (one,)
+
+
 @dataclass(frozen=True, slots=True)
 class State:
     """What is known of an `Object`.
@@ -496,16 +502,10 @@ def _is_number(value: Literal) -> bool:
 
 
 def _any_of(then: Value, otherwise: Value) -> Value:
-    things: list[Object] = []
-    for value in (then, otherwise):
-        match value:
-            case Object():
-                things.append(value)
-            case AnyOf(things=held):
-                things += held
-            case _:
-                return UNKNOWN
-    kept = tuple(dict.fromkeys(things))
+    things = [*each_of(then), *each_of(otherwise)]
+    kept = tuple(dict.fromkeys(one for one in things if isinstance(one, Object)))
+    if not all(isinstance(one, Object) for one in things):
+        return UNKNOWN
     return AnyOf(kept) if len(kept) <= MAX_GROUP else UNKNOWN
 
 
