@@ -7,7 +7,15 @@ from collections.abc import Callable
 
 import libcst as cst
 
-from torchdev_lint.flow import containers, folds, made_by_new, registration, torch_factories, truths
+from torchdev_lint.flow import (
+    attached_parts,
+    containers,
+    folds,
+    made_by_new,
+    registration,
+    torch_factories,
+    truths,
+)
 from torchdev_lint.flow.callsites import Argument, CallSite, implied_items, name_given
 from torchdev_lint.flow.conditions import FALSE, TRUE
 from torchdev_lint.flow.frame import Frame
@@ -88,7 +96,7 @@ def call_builtin(frame: Frame, name: str, site: CallSite, call_value: Callable[.
             set_attribute(frame, first, name_given(site, 1) or "", values[2])
             return UNKNOWN
         case "getattr" if len(values) == 2:
-            return registration.part_of(frame, first, frame.result_of(site.node))
+            return attached_parts.part_of(frame, first, frame.result_of(site.node))
         case "setattr" if values:
             forget_attributes(frame, first)
             if len(values) == 3:

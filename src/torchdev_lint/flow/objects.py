@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import libcst as cst
 
-from torchdev_lint.flow import computed_attributes, library_facts
+from torchdev_lint.flow import attached_parts, computed_attributes, library_facts
 from torchdev_lint.flow.conditions import Atom, Key
 from torchdev_lint.flow.confinement import only_computes
 from torchdev_lint.flow.device_values import as_device
@@ -284,6 +284,8 @@ def set_attribute(frame: Frame, receiver: Value, name: str, value: Value) -> Non
             _set_dict(frame, receiver, value)
         case Object():
             state = frame.state(receiver)
+            if isinstance(value, Tensor):
+                attached_parts.forget(frame, receiver)
             if _is_descriptor(frame, state, name):
                 value = UNKNOWN  # its `__set__` says what becomes of the value
             elif state.model is not None and state.model.find("__setattr__") is not None:

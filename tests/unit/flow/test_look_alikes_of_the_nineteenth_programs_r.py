@@ -67,3 +67,90 @@ def test_a_stack_of_layers_some_of_which_a_condition_adds(
 ) -> None:
     """Where each of them is, whichever there are, all of them are."""
     assert told(STACKED.format(layer=layer, last=last, prepared=prepared)) == expected
+
+
+ADAPTED = """
+    class Adapter(nn.Module):
+        def __init__(self, base):
+            super().__init__()
+            self.base = base
+            {made}
+
+        def forward(self, x):
+            return self.base(x) + x @ self.down
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.blocks = nn.ModuleList(nn.Linear(3, 3) for _ in range(2))
+
+        def forward(self, x):
+            for block in self.blocks:
+                x = block(x)
+            return x
+
+    def load():
+        return Net().to(device)
+
+    def adapt(model, names=("0", "1")):
+        for parent in list(model.modules()):
+            for name, child in list(parent.named_children()):
+                if name in names and isinstance(child, nn.Linear):
+                    setattr(parent, name, {attached})
+
+    net = load()
+    adapt(net)
+    {then}
+    net(torch.rand(2, 3, device=device))
+"""
+MADE_HERE = "self.down = nn.Parameter(torch.zeros(3, 3))"
+NEW = "Adapter(child)"
+MOVED_LATER = [
+    "net.to(device)",
+    "net.blocks.to(device)",
+    "for one in net.blocks: one.to(device)",
+    "[one.to(device) for one in net.modules()]",
+    "for one in net.modules():\n        if isinstance(one, Adapter):\n            one.to(device)",
+    "for one in net.modules():\n        if isinstance(one, Adapter):\n            one.down.data = one.down.data.to(device)",
+    "net.get_submodule('blocks').to(device)",
+    "net.apply(lambda one: one.to(device))",
+]
+OTHERS = ["pass", "other = nn.Linear(3, 3).to(device)", "net.requires_grad_(False)"]
+
+
+@pytest.mark.parametrize("then", OTHERS)
+def test_what_is_put_into_any_module_of_a_model_comes_too_late(then: str) -> None:
+    """Whichever part of the whole it is put into, the whole was moved before."""
+    expected = [("TDV008", "setattr(parent, name, Adapter(child))")]
+    assert told(ADAPTED.format(made=MADE_HERE, attached=NEW, then=then)) == expected
+
+
+@pytest.mark.parametrize(
+    ("made", "attached", "then"),
+    [
+        ("self.down = nn.Parameter(base.weight.new_zeros(3, 3))", NEW, "pass"),
+        ("self.down = nn.Parameter(torch.zeros(3, 3, device=base.weight.device))", NEW, "pass"),
+        ("self.down = nn.Parameter(base.weight.detach().clone())", NEW, "pass"),
+        (MADE_HERE, NEW + ".to(device)", "pass"),
+        (MADE_HERE, "nn.Identity()", "pass"),
+        *[(MADE_HERE, NEW, then) for then in MOVED_LATER],
+    ],
+)
+def test_what_is_put_into_any_module_of_a_model_is_taken_along(made: str, attached: str, then: str) -> None:
+    """Made where the layer is, or moved there: alone, with the whole, or with whatever holds it."""
+    assert told(ADAPTED.format(made=made, attached=attached, then=then)) == []
+
+
+NAMED = ADAPTED.replace(
+    "for parent in list(model.modules()):", "for path, one in model.named_modules():"
+).replace(
+    "for name, child in list(parent",
+    "parent = model.get_submodule(path)\n            for name, child in list(parent",
+)
+
+
+@pytest.mark.parametrize("then", MOVED_LATER)
+def test_what_is_put_somewhere_may_be_what_is_moved(then: str) -> None:
+    """The same of a part that was found by its path."""
+    assert told(NAMED.format(made=MADE_HERE, attached=NEW, then=then)) == []
+    assert told(NAMED.format(made=MADE_HERE, attached=NEW, then="pass")) != []
