@@ -371,6 +371,8 @@ def join(guard: Formula | None, then: Value, otherwise: Value) -> Value:
                 tuple(join(guard, a, b) for a, b in zip(left, right, strict=True)),
                 _same_cell(then, otherwise),
             )
+        case (Items() | Many(), Items() | Many()) if guard is not None and _are_devices(then, otherwise):
+            pass  # which device is which is told by where it stands
         case (Items() | Many(), Items() | Many()):
             element = join(guard, element_of(then), element_of(otherwise))
             if then == Items(()) or otherwise == Items(()):
@@ -388,6 +390,15 @@ def join(guard: Formula | None, then: Value, otherwise: Value) -> Value:
         return _some_or_none(then, otherwise) or _any_of(then, otherwise)
     joined = _one_or_none(guard, then, otherwise) or Either(guard, then, otherwise)
     return joined if depth(joined) <= MAX_DEPTH else UNKNOWN
+
+
+def _are_devices(*containers: Items | Many) -> bool:
+    """Whether lists hold nothing but devices, of which there are some, and nobody but whoever made them can have changed them."""
+    return all(
+        isinstance(held, DeviceValue)
+        for one in containers
+        for held in (one.items or (UNKNOWN,) if isinstance(one, Items) else (one.element,))
+    )
 
 
 def _one_or_none(guard: Formula, then: Value, otherwise: Value) -> Either | None:

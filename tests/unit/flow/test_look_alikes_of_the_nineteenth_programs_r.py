@@ -154,3 +154,57 @@ def test_what_is_put_somewhere_may_be_what_is_moved(then: str) -> None:
     """The same of a part that was found by its path."""
     assert told(NAMED.format(made=MADE_HERE, attached=NEW, then=then)) == []
     assert told(NAMED.format(made=MADE_HERE, attached=NEW, then="pass")) != []
+
+
+HALVES = """
+    import argparse
+
+    def pick(spec):
+        if spec:
+            return [torch.device(one) for one in spec.split(",")]
+        n = torch.cuda.device_count()
+        if n >= 2:
+            return [torch.device("cuda:0"), torch.device("cuda:1")]
+        return [torch.device("cuda:0" if n == 1 else "cpu")] * 2
+
+    def main():
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--devices", default="")
+        parser.add_argument("--beta", {type}, default=1)
+        args = parser.parse_args()
+        near, far = {picked}
+        first, second = nn.Linear(3, 3).to(near), nn.Linear(3, 3).to(far)
+        hidden = first(torch.rand(2, 3).to(near))
+        out = second(hidden.to(far))
+        size = hidden.pow(2).sum()
+        print({summed})
+
+    main()
+"""
+PICKED = "pick(args.devices)"
+BOTH = "out.sum() + args.beta * size"
+APART = [("TDV004", "print(out.sum() + args.beta * size)")]
+
+
+@pytest.mark.parametrize(
+    ("type_", "picked", "summed", "expected"),
+    [
+        ("type=float", PICKED, BOTH, APART),
+        ("type=int", "pick('')", BOTH, APART),
+        ("type=float", PICKED, "out.sum() + size", [("TDV004", "print(out.sum() + size)")]),
+        # what is 0-dim is admitted on the host only
+        ("type=float", PICKED, "out.sum() + args.beta * size.cpu()", []),
+        ("type=float", PICKED, "out.sum() + args.beta * size.to(out.device)", []),
+        ("type=float", PICKED, "out.sum().item() + args.beta * size", []),
+        # both on the first: the list may be any
+        ("type=float", "pick(args.devices)[0], pick(args.devices)[0]", BOTH, []),
+        ("type=float", "[torch.device(one) for one in args.devices.split(',')]", BOTH, []),
+        # who knows what it holds
+        ("type=unseen", PICKED, BOTH, []),
+    ],
+)
+def test_two_halves_on_devices_that_a_list_holds(
+    type_: str, picked: str, summed: str, expected: list[tuple[str, str]]
+) -> None:
+    """Sums of two halves meet where one is on the first GPU and the other on the second."""
+    assert told(HALVES.format(type=type_, picked=picked, summed=summed)) == expected
