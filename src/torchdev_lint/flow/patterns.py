@@ -262,22 +262,22 @@ def _assign_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
 
 
 def _assign_item_of_each(
-    frame: Frame, target: cst.Subscript, container: Either, key: Value, value: Value
+    frame: Frame, target: cst.Subscript, container: Value, key: Value, value: Value
 ) -> None:
     """An item of what is one of several lists or dicts by a condition: whichever it is, it has the item."""
-
-    def each(part: Value) -> Value:
-        match part:
-            case Either(guard, then, otherwise):
-                return Either(guard, each(then), each(otherwise))
-            case Entries() | Items() | Many():
-                return _with_item(part, key, value)
-            case _:
-                return part
-
-    held = target.value
-    if isinstance(held, cst.Name) and held.value in frame.env.names:
-        assign(frame, held, each(container))
+    match container:
+        case Either(guard, then, otherwise):
+            frame.either(
+                guard,
+                lambda: _assign_item_of_each(frame, target, then, key, value),
+                lambda: _assign_item_of_each(frame, target, otherwise, key, value),
+            )
+        case Entries() | Items() | Many():
+            held = target.value
+            bound = isinstance(held, cst.Name) and held.value in frame.env.names
+            change(frame, container, _with_item(container, key, value), held if bound else None)
+        case _:
+            pass
 
 
 def _assign_part(frame: Frame, target: cst.Subscript, tensor: Tensor, value: Value) -> None:

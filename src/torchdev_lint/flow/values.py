@@ -372,7 +372,7 @@ def join(guard: Formula | None, then: Value, otherwise: Value) -> Value:
                 _same_cell(then, otherwise),
             )
         case (Items() | Many(), Items() | Many()) if guard is not None and _are_devices(then, otherwise):
-            pass  # which device is which is told by where it stands
+            pass  # two lists: which device is which is told by where it stands
         case (Items() | Many(), Items() | Many()):
             element = join(guard, element_of(then), element_of(otherwise))
             if then == Items(()) or otherwise == Items(()):
@@ -392,11 +392,11 @@ def join(guard: Formula | None, then: Value, otherwise: Value) -> Value:
     return joined if depth(joined) <= MAX_DEPTH else UNKNOWN
 
 
-def _are_devices(*containers: Items | Many) -> bool:
-    """Whether lists hold nothing but devices, of which there are some, and nobody but whoever made them can have changed them."""
-    return all(
+def _are_devices(then: Items | Many, otherwise: Items | Many) -> bool:
+    """Whether two lists, not one that was changed on one way, hold nothing but devices, of which there are some."""
+    return (then.cell is None or then.cell != otherwise.cell) and all(
         isinstance(held, DeviceValue)
-        for one in containers
+        for one in (then, otherwise)
         for held in (one.items or (UNKNOWN,) if isinstance(one, Items) else (one.element,))
     )
 

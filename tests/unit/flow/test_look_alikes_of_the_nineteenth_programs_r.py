@@ -208,3 +208,34 @@ def test_two_halves_on_devices_that_a_list_holds(
 ) -> None:
     """Sums of two halves meet where one is on the first GPU and the other on the second."""
     assert told(HALVES.format(type=type_, picked=picked, summed=summed)) == expected
+
+
+LISTED = """
+    def pick():
+        if torch.cuda.device_count() > 1:
+            return [torch.device("cuda:0"), torch.device("cuda:1")]
+        return [torch.device("cuda:0" if torch.cuda.is_available() else "cpu")]
+
+    devices = same = pick()
+    {changed}
+    x, y = torch.rand(3, device=devices[0]), torch.rand(3, device=devices[-1])
+    print(x + y)
+"""
+
+
+@pytest.mark.parametrize(
+    ("changed", "is_told"),
+    [
+        ("pass", True),
+        ("devices[0].type", True),
+        ("devices.append(devices[0])", False),
+        ("same.append(devices[0])", False),
+        ("devices[-1] = devices[0]", False),
+        ("same[-1] = devices[0]", False),
+        ("devices.clear(); devices.append(torch.device('cpu'))", False),
+    ],
+)
+def test_a_list_that_is_one_of_two_is_changed(changed: str, is_told: bool) -> None:
+    """Whichever it is, all that hold it see what became of it."""
+    expected = [("TDV004", "print(x + y)")]
+    assert told(LISTED.format(changed=changed)) == (expected if is_told else [])
