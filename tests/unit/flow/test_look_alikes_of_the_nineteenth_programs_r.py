@@ -239,3 +239,53 @@ def test_a_list_that_is_one_of_two_is_changed(changed: str, is_told: bool) -> No
     """Whichever it is, all that hold it see what became of it."""
     expected = [("TDV004", "print(x + y)")]
     assert told(LISTED.format(changed=changed)) == (expected if is_told else [])
+
+
+TAKEN_OVER = """
+    class Squared(nn.Linear):
+        def forward(self, x):
+            return super().forward(x) ** 2
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.blocks = nn.ModuleList(nn.Linear(3, 3) for _ in range(2))
+
+        def forward(self, x):
+            for block in self.blocks:
+                x = block(x)
+            return x
+
+    def square(model):
+        for parent in list(model.modules()):
+            for name, child in list(parent.named_children()):
+                if isinstance(child, nn.Linear):
+                    new = {made}
+                    {given}
+                    setattr(parent, name, new)
+
+    net = Net().to(device)
+    square(net)
+    net(torch.rand(2, 3, device=device))
+"""
+PUT = [("TDV008", "setattr(parent, name, new)")]
+
+
+@pytest.mark.parametrize("made", ["Squared(3, 3)", "nn.Linear(3, 3)"])
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("new.weight = child.weight; new.bias = child.bias", []),
+        ("new.weight = child.weight", []),
+        ("new.weight.data = child.weight.data; new.bias.data = child.bias.data", []),
+        ("new.weight.data.copy_(child.weight.data)", PUT),
+        ("new.load_state_dict(child.state_dict())", PUT),
+        ("new.size = child.weight.size()", PUT),
+        ("new.bias = None", PUT),
+    ],
+)
+def test_a_layer_takes_over_the_parameters_of_another(
+    made: str, given: str, expected: list[tuple[str, str]]
+) -> None:
+    """Then it is where that one is, which is not known; what is copied into its own parameters leaves them where they are."""
+    assert told(TAKEN_OVER.format(made=made, given=given)) == expected
