@@ -8,6 +8,7 @@ from collections.abc import Callable
 import libcst as cst
 
 from torchdev_lint.flow import (
+    attached_parts,
     containers,
     folds,
     list_classes,
@@ -97,7 +98,7 @@ def call_builtin(frame: Frame, name: str, site: CallSite, call_value: Callable[.
             set_attribute(frame, first, name_given(site, 1) or "", values[2])
             return UNKNOWN
         case "getattr" if len(values) == 2:
-            return registration.part_of(frame, first, frame.result_of(site.node))
+            return attached_parts.part_of(frame, first, frame.result_of(site.node))
         case "setattr" if values:
             forget_attributes(frame, first)
             if len(values) == 3:
