@@ -51,17 +51,17 @@ FLOW: Mapping[str, str] = {
         "arrays"
     ),
     "Classes and objects of the program": (
-        "classes objects built_within made_by_new computed_attributes dict_classes own_state kept_generators held_helpers conventions "
-        "confinement records "
-        "special_methods torch_bases stored_devices"
+        "classes objects built_within made_by_new computed_attributes dict_classes list_classes own_state kept_generators held_helpers "
+        "conventions confinement records special_methods torch_bases stored_devices"
     ),
     "What PyTorch's functions and methods do": (
         "torch_functions torch_factories torch_devices tensors tensor_values transfers device_values operator_calls operations "
         "operands indexing function_transforms distributions generators gradients current_device"
     ),
     "Modules, optimizers and data": (
-        "modules module_containers model_calls hooks parametrizations copies placements registration optimizers loaders checkpoints "
-        "loading_scopes loading_callers loading_evidence load_helpers savers saved_files loaded_models others_weights earlier_cells"
+        "modules module_containers model_calls hooks parametrizations copies placements registration attached_parts optimizers loaders "
+        "checkpoints loading_scopes loading_callers loading_evidence load_helpers savers saved_files loaded_models others_weights "
+        "earlier_cells"
     ),
     "What stub files and command lines say": "library_facts library_calls command_lines",
     "A function read alone: what its text shows of its arguments": (

@@ -7,10 +7,20 @@ from collections.abc import Callable
 
 import libcst as cst
 
-from torchdev_lint.flow import containers, folds, made_by_new, registration, torch_factories, truths
+from torchdev_lint.flow import (
+    attached_parts,
+    containers,
+    folds,
+    list_classes,
+    made_by_new,
+    registration,
+    torch_factories,
+    truths,
+)
 from torchdev_lint.flow.callsites import Argument, CallSite, implied_items, name_given
 from torchdev_lint.flow.conditions import FALSE, TRUE
 from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.iteration import MAX_UNROLLED, iterate, iterator_of, known_items, next_of
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE
 from torchdev_lint.flow.objects import as_tuple, forget_attributes, get_attribute, set_attribute
@@ -88,7 +98,7 @@ def call_builtin(frame: Frame, name: str, site: CallSite, call_value: Callable[.
             set_attribute(frame, first, name_given(site, 1) or "", values[2])
             return UNKNOWN
         case "getattr" if len(values) == 2:
-            return registration.part_of(frame, first, frame.result_of(site.node))
+            return attached_parts.part_of(frame, first, frame.result_of(site.node))
         case "setattr" if values:
             forget_attributes(frame, first)
             if len(values) == 3:
@@ -96,6 +106,10 @@ def call_builtin(frame: Frame, name: str, site: CallSite, call_value: Callable[.
             return UNKNOWN
         case "vars" if isinstance(first, Object):
             return get_attribute(frame, first, "__dict__", site.node)
+        case _ if name.startswith("list.") and list_classes.held_by(frame, first) is not None:
+            assert isinstance(first, Object)
+            told = replace(site, arguments=site.arguments[1:])
+            return containers.call_list_class_method(frame, first, name.partition(".")[2], told) or UNKNOWN
         case "object.__new__" if isinstance(first, Class):
             return made_by_new.bare(frame, first.model, site.node)
         case "super":

@@ -23,6 +23,7 @@ from torchdev_lint.flow import (
     hooks,
     host_reads,
     library_calls,
+    list_classes,
     literals,
     lost_index,
     made_by_new,
@@ -351,6 +352,8 @@ def call_attribute(frame: Frame, receiver: Value, name: str, site: CallSite) -> 
         case AnyOf(things=things):
             if name in dict_classes.CHANGING:
                 dict_classes.forget(frame, receiver)
+            if name in list_classes.CHANGING:
+                list_classes.forget(frame, receiver)
             if name in workers.METHODS and all(workers.is_worker(frame, thing) for thing in things):
                 return join_all([call_object_method(frame, thing, name, site) for thing in things])
             if name in hooks.REGISTERS:  # of a loop over all modules: each of them has the hook
@@ -389,6 +392,8 @@ def _call_torch_base(frame: Frame, thing: Object, name: str, site: CallSite) -> 
     model = frame.state(thing).model
     if name == "__init__" and dict_classes.kept_as(model) is not None:
         dict_classes.begin(frame, thing, containers.dict_of(frame, site))
+    if name == "__init__" and list_classes.kept_as(model) is not None:
+        list_classes.begin(frame, thing, containers.list_of(frame, site))
     path = None if model is None else torch_bases.base_of(model)
     if path is None:
         return UNKNOWN
@@ -422,6 +427,8 @@ def call_base_method(frame: Frame, thing: Object, name: str, site: CallSite) -> 
     if name in module_api.IN_PLACE_MOVES:
         return modules.transfer(frame, thing, name, site)
     found = containers.call_dict_method(frame, thing, name, site)
+    if found is None:
+        found = containers.call_list_class_method(frame, thing, name, site)
     if found is None:
         found = modules.call_module_method(frame, thing, name, site)
     return UNKNOWN if found is None else found
@@ -484,6 +491,9 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
     of_dict = containers.call_dict_method(frame, thing, name, site)
     if of_dict is not None:
         return of_dict
+    of_list = containers.call_list_class_method(frame, thing, name, site)
+    if of_list is not None:
+        return of_list
     if name in module_api.IN_PLACE_MOVES:
         return modules.transfer(frame, thing, name, site)
     if name in ("items", "values", "keys") and state.kind == "unknown" and not site.arguments:

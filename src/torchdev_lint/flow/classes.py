@@ -14,6 +14,7 @@ from torchdev_lint.flow import (
     dict_classes,
     kept_generators,
     library_facts,
+    list_classes,
     made_by_new,
     optimizers,
     own_state,
@@ -194,7 +195,11 @@ class ClassModel:
     @property
     def is_optimizer(self) -> bool:
         """Whether the class derives from an optimizer of PyTorch's."""
-        return any(path.startswith("torch.optim.") for path in self.imported_bases())
+        return any(
+            path.startswith("torch.optim.")
+            and not path.startswith(("torch.optim.lr_scheduler.", "torch.optim.swa_utils."))
+            for path in self.imported_bases()
+        )
 
     @property
     def is_autograd_function(self) -> bool:
@@ -399,6 +404,10 @@ def instantiate(frame: Frame, model: ClassModel, site: CallSite) -> Value:
     """The result of calling a class of the file."""
     if frame.analysis.at_top:
         frame.analysis.built_at_top.add(id(model.node))
+    if dict_classes.is_type_of_dicts(model):
+        from torchdev_lint.flow.containers import dict_of, with_cell
+
+        return with_cell(frame, site.node, dict_of(frame, site))
     kind = "module" if model.is_module else "instance"
     thing = made_by_new.instance(frame, model, site) or frame.fresh(
         site.node, State(kind, Anywhere() if kind == "module" else UNKNOWN_DEVICE, model=model), model.name
@@ -411,9 +420,15 @@ def instantiate(frame: Frame, model: ClassModel, site: CallSite) -> Value:
         from torchdev_lint.flow.containers import dict_of
 
         dict_classes.begin(frame, thing, dict_of(frame, site) if initializer is None else dict_classes.UNREAD)
+    if list_classes.kept_as(model) is not None:
+        from torchdev_lint.flow.containers import list_of
+
+        list_classes.begin(frame, thing, list_of(frame, site) if initializer is None else Items(()))
     if initializer is not None:
         function = model.function(initializer, "__init__", thing)
         followed = can_follow(frame, function)
+        if not followed:
+            list_classes.forget(frame, thing)
         if followed:
             first = frame.analysis.frames
             call(frame, function, site)

@@ -29,12 +29,29 @@ def call_parser(frame: Frame, parser: Object, name: str, site: CallSite) -> Valu
             attribute = option.lstrip("-").replace("-", "_")
             frame.set_state(parser, state.with_attribute(attribute, DeviceValue(CPU, is_object=False)))
         if isinstance(option, str):
+            dest = site.keyword("dest")
+            told = dest.value.value if dest is not None and isinstance(dest.value, Literal) else option
+            _note_number(frame, parser, str(told).lstrip("-").replace("-", "_"), site)
             _note_integer(frame, parser, option.lstrip("-").replace("-", "_"), site)
         return UNKNOWN
     arguments = Object(("arguments", parser.key), "args")
     start = frame.env.state(arguments)
     frame.set_state(arguments, State("unknown", start.device, attributes=dict(state.attributes)))
     return arguments if name == "parse_args" else Items((arguments, UNKNOWN))
+
+
+_NUMBER = "number of a command line"
+
+
+def is_number(frame: Frame, value: Value) -> bool:
+    """Whether it is what a command line gives for an option of type `int` or `float`: no tensor, whatever it is."""
+    return isinstance(value, Object) and (_NUMBER, value.key) in frame.analysis.notes
+
+
+def _note_number(frame: Frame, parser: Object, attribute: str, site: CallSite) -> None:
+    type_ = site.keyword("type")
+    if type_ is not None and type_.value in (Api("builtins.int"), Api("builtins.float")):
+        frame.analysis.notes[_NUMBER, ("attr", ("arguments", parser.key), attribute)] = True
 
 
 def _note_integer(frame: Frame, parser: Object, attribute: str, site: CallSite) -> None:

@@ -177,6 +177,43 @@ _LIBRARIES = frozenset("F init math nn np numpy torch".split())
 _OF_TEXT = frozenset("endswith find format lower startswith".split())
 
 
+@remembered(cst.FunctionDef)
+def does_nothing_to_self(method: cst.FunctionDef) -> bool:
+    """Whether a method uses its object only to call itself anew, and to say where something goes.
+
+    `return {key: self.to_device(value) for key, value in batch.items()}`, and `return batch.to(self.device)`.
+    """
+    parameters = all_parameters(method.params)
+    own = parameters[0].name.value if parameters else ""
+    harmless = {id(one.name) for one in parameters}
+    for node in walk(method.body):
+        match node:
+            case cst.Call(func=cst.Attribute(value=cst.Name() as whole, attr=cst.Name(value=name))):
+                if name == method.name.value:
+                    harmless.add(id(whole))
+                elif name in IN_PLACE_MOVES:
+                    harmless |= {id(part) for argument in node.args for part in _read(argument.value)}
+            case cst.Arg(keyword=cst.Name(value="device"), value=device):
+                harmless |= {id(part) for part in _read(device)}
+            case _:
+                pass
+    return not any(
+        isinstance(node, cst.Name)
+        and (node.value in (own, "super") or node.value in _REFLECTIVE)
+        and id(node) not in harmless
+        for node in walk(method.body)
+    )
+
+
+def _read(node: cst.BaseExpression) -> tuple[cst.Name, ...]:
+    """The name of the object of which an attribute is read; nothing where anything else is written."""
+    match node:
+        case cst.Attribute(value=cst.Name() as whole):
+            return (whole,)
+        case _:
+            return ()
+
+
 def built_once(methods: Iterable[cst.FunctionDef], name: str) -> tuple[cst.FunctionDef, cst.Call] | None:
     """The one call in the methods whose result `self` keeps under this name, and its method; None if there are others."""
     found = [(method, made) for method in methods for attribute, made in _built(method) if attribute == name]

@@ -61,7 +61,13 @@ def _moves_with_module(frame: Frame, operand: Operand) -> bool:
 
 
 def check_operands(
-    frame: Frame, node: cst.CSTNode, operation: str, reference: Operand, other: Operand
+    frame: Frame,
+    node: cst.CSTNode,
+    operation: str,
+    reference: Operand,
+    other: Operand,
+    *,
+    found: Conflict | None = None,
 ) -> Device | None:
     """Two operands of an operation: publish what follows when they are certainly on different devices.
 
@@ -69,7 +75,7 @@ def check_operands(
     a model was given an input that is elsewhere. Else it is a mixed operation. Returns where the operation would take
     place if the fault were mended; None when there is none.
     """
-    found = settings.meeting(frame, reference.device, other.device)
+    found = found or settings.meeting(frame, reference.device, other.device)
     if found is None or found.level == Level.NO:
         ambient_devices.check(frame, node, reference, other)
         return None

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import libcst as cst
 
-from torchdev_lint.flow import choices, dict_classes, literals, mixed_lists, truths
+from torchdev_lint.flow import choices, dict_classes, list_classes, literals, mixed_lists, truths
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.conditions import Atom
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.identities import with_cell as with_cell
 from torchdev_lint.flow.immutable import replace
-from torchdev_lint.flow.iteration import iterate
+from torchdev_lint.flow.iteration import iterate, known_items
 from torchdev_lint.flow.patterns import change
 from torchdev_lint.flow.values import (
     NONE,
@@ -52,6 +52,7 @@ def sequence(items: list[Value], *, fixed: bool = True) -> Items | Many:
 
 def extended(receiver: Items | Many, other: Value, frame: Frame) -> Items | Many:
     """`receiver + other`."""
+    other = list_classes.iterated(frame, other)
     if isinstance(receiver, Items) and isinstance(other, Items):
         return sequence([*receiver.items, *other.items])
     added = iterate(frame, other)
@@ -97,6 +98,40 @@ def call_dict_method(frame: Frame, thing: Object, name: str, site: CallSite) -> 
             return NONE
         case _:
             return None
+
+
+def call_list_class_method(frame: Frame, thing: Object, name: str, site: CallSite) -> Value | None:
+    """The result of a method that an instance has from `list`; None where it has none, or what it holds is not known."""
+    held = list_classes.held_by(frame, thing)
+    given = [argument.value for argument in site.positional()]
+    if held is None:
+        return None
+    if name in list_classes.METHODS:
+        return _list_method(frame, held, name, replace(site, receiver=None))
+    match name, given:
+        case "__init__", _:
+            list_classes.begin(frame, thing, list_of(frame, site))
+            return NONE
+        case "__getitem__", [Literal(value=int(index))] if isinstance(held, Items) and (
+            -len(held.items) <= index < len(held.items)
+        ):
+            return held.items[index]
+        case "__setitem__" | "__delitem__" | "__iadd__", _:
+            list_classes.forget(frame, thing)
+            return UNKNOWN
+        case "__iter__", _:
+            return held
+        case _:
+            return None
+
+
+def list_of(frame: Frame, site: CallSite) -> Items | Many:
+    """What `list(...)` of these arguments holds."""
+    given = [argument.value for argument in site.positional()]
+    if not given:
+        return Items(()) if not site.arguments else Many(UNKNOWN)
+    parts = known_items(frame, given[0])
+    return Many(iterate(frame, given[0])) if parts is None else sequence(parts)
 
 
 _KEEPS_ITEMS = frozenset("extend insert appendleft sort reverse copy index count".split())

@@ -139,9 +139,11 @@ def made_by(
     maker: Frame | None = frame
     while maker is not None and maker.uid != origin.frame:
         maker = maker.parent if maker.function is not None else None
+    arguments = origin.node.args
+    if maker is None and _is_state_of_optimizer(frame, found, origin.node):
+        return Made(origin.node, None, bool(arguments))
     if maker is None or (maker is not frame and maker.function is None):
         return None
-    arguments = origin.node.args
     if any(a.keyword is not None and a.keyword.value == "device" for a in arguments):
         return None
     decision = ("kept on the host", id(node), id(origin.node))
@@ -155,6 +157,24 @@ def made_by(
     if not _wanted_elsewhere(maker, origin.node, fault):
         target = expression_at(maker, found.left, beside, origin, here=here and maker is frame)
     return Made(origin.node, target, keyword, any(part is origin.node for part in walk(node)))
+
+
+def _is_state_of_optimizer(frame: Frame, found: Conflict, made: cst.Call) -> bool:
+    """Whether a method of an optimizer made what another of its methods brings together with the parameters or their gradients.
+
+    Those are wherever the model is, whoever calls the methods: what is kept for each of them has to be made there.
+    """
+    receiver = None if frame.function is None else frame.function.receiver
+    model = frame.state(receiver).model if isinstance(receiver, Object) else None
+    if model is None or not model.is_optimizer or not isinstance(receiver, Object):
+        return False
+    if not isinstance(found.left, Symbol) or found.left.key != ("device", receiver.key):
+        return False
+    if frame.analysis.notes.get((MOVED_BY_CALLEE, id(made))) or any(
+        one.keyword is not None and one.keyword.value == "device" for one in made.args
+    ):
+        return False
+    return any(part is made for one in model.lineage() for part in walk(one.node))
 
 
 MOVED_BY_CALLEE = "moved by a callee"

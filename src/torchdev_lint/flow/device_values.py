@@ -219,6 +219,18 @@ def _held_devices(frame: Frame, name: str, holder: Value) -> Iterator[tuple[str,
             pass
 
 
+def of_chosen_index(kind: str, index: Value) -> Device | None:
+    """The device of a type with an index that conditions choose among numbers; None for anything else."""
+    match index:
+        case Literal(value=int(number)):
+            return literal_device(f"{kind}:{number}")
+        case Either(guard, then, otherwise):
+            left, right = of_chosen_index(kind, then), of_chosen_index(kind, otherwise)
+            return None if left is None or right is None else choose(guard, left, right)
+        case _:
+            return None
+
+
 def name_of_device(frame: Frame, device: Device, *, local: bool = False) -> str | None:
     """An expression in scope (with `local`, in the activation's own) that certainly holds this device here."""
     found = [name for name, held in device_names(frame, local=local) if same_device(held, device)]
@@ -283,6 +295,9 @@ def _path_to(frame: Frame, key: Key) -> str | None:
             if not isinstance(value, Object) or not path:
                 continue
             if value.key == key:
+                model = frame.state(value).model
+                if model is not None and model.is_optimizer:
+                    return None  # its parameters have a device, it has none
                 return device_of(frame, name) if path == ["device"] else ".".join([name, *path])
             for attribute, part in frame.state(value).attributes.items():
                 if isinstance(part, Object) and part.key == key and attribute.isidentifier():

@@ -31,6 +31,8 @@ METHODS = frozenset("items values keys get pop setdefault update popitem clear c
 CHANGING = frozenset("pop setdefault update popitem clear".split())
 """Those of them that change what is held."""
 
+_TYPES_OF_DICTS = frozenset({"typing.TypedDict", "typing_extensions.TypedDict"})
+
 UNREAD = Entries((), UNKNOWN, open=True)
 """What an instance holds whose `__init__` says nothing of it."""
 
@@ -38,6 +40,11 @@ UNREAD = Entries((), UNKNOWN, open=True)
 def is_base(path: str) -> bool:
     """Whether it is one of the classes that are derived from."""
     return path in _KEPT_AS
+
+
+def is_type_of_dicts(model: ClassModel) -> bool:
+    """Whether a class is a `TypedDict`: what it makes are plain dicts (https://docs.python.org/3/library/typing.html#typing.TypedDict)."""
+    return any(path in _TYPES_OF_DICTS for path in model.imported_bases())
 
 
 def kept_as(model: ClassModel | None) -> str | None:

@@ -20,6 +20,7 @@ from torchdev_lint.flow.lattice import (
 from torchdev_lint.flow.values import (
     UNKNOWN,
     DeviceValue,
+    Either,
     Entries,
     Items,
     Many,
@@ -61,6 +62,14 @@ class Environment:
             {}, self.heap.copy(), self.path if path is None else path, self.default_device, self.imported
         )
 
+    def rename(self, names: Mapping[str, Value]) -> None:
+        """Bind what `names` binds, and nothing else."""
+        for name in [name for name in self.names if name not in names]:
+            del self.names[name]
+        for name, value in names.items():
+            if self.names.get(name) is not value:
+                self.names[name] = value
+
     def assume(self, formula: Formula) -> None:
         """Add what is known when `formula` holds."""
         self.path = extended(self.path, formula)
@@ -90,6 +99,11 @@ class Environment:
 def refreshed(env: Environment, value: Value, depth: int = 3) -> Value:
     """A container as it is now: what was changed in place through any of its names is seen through all."""
     kind = type(value)
+    if kind is Either:
+        assert isinstance(value, Either)
+        ways = refreshed(env, value.then, depth), refreshed(env, value.otherwise, depth)
+        same = ways[0] is value.then and ways[1] is value.otherwise
+        return value if same else join(value.guard, *ways)
     if kind is not Items and kind is not Many and kind is not Entries:
         return value
     assert isinstance(value, (Items, Many, Entries))
@@ -119,7 +133,7 @@ def refreshed(env: Environment, value: Value, depth: int = 3) -> Value:
             return replace(value, entries=held, default=rest)
 
 
-_CONTAINERS = frozenset((Items, Many, Entries))
+_CONTAINERS = frozenset((Items, Many, Entries, Either))
 
 
 def distinguishing(left: Environment, right: Environment) -> Formula | None:

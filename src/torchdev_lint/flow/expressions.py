@@ -16,6 +16,7 @@ from torchdev_lint.flow import (
     dict_classes,
     indexing,
     library_facts,
+    list_classes,
     literals,
     lost_index,
     module_containers,
@@ -365,6 +366,9 @@ def visit_BinaryOperation(frame: Frame, node: cst.BinaryOperation) -> Value:
     last = torch_devices.last_index(frame, node, left, right)
     if last is not None:
         return last
+    left_over = torch_devices.remainder(node, left, right)
+    if left_over is not None:
+        return left_over
     result = operations.binary_operation(frame, node, left, right)
     return arrays.operated(frame, node, left, right) if result == UNKNOWN else result
 
@@ -415,6 +419,9 @@ def visit_Subscript(frame: Frame, node: cst.Subscript) -> Value:
             fields = as_tuple(frame, value) if isinstance(value, Object) else None
             if fields is not None and len(node.slice) == 1:
                 return containers.sliced(fields, bounds)
+            held = list_classes.iterated(frame, value)
+            if isinstance(held, (Items, Many)) and len(node.slice) == 1:
+                return containers.sliced(held, bounds)
             if isinstance(value, Object) and len(node.slice) == 1:
                 part = module_containers.sliced(frame, value, bounds)
                 return part if part != UNKNOWN else _some_of(frame, value, node)
@@ -497,7 +504,9 @@ def subscript(frame: Frame, node: cst.CSTNode, value: Value, keys: list[Value]) 
             if isinstance(left, Tensor) and isinstance(right, Tensor) and left.guess != right.guess:
                 return Either(guard, left, right)  # of one it is known that it is a tensor
             return join(guard, left, right)
-        case ((Api() as api), _) if api.path.startswith("builtins.") or dict_classes.is_base(api.path):
+        case ((Api() as api), _) if api.path.startswith("builtins.") or (
+            dict_classes.is_base(api.path) or list_classes.is_base(api.path)
+        ):
             return api
         case _:
             return UNKNOWN
@@ -545,6 +554,9 @@ def _item_of_object(frame: Frame, thing: Object, key: Value, node: cst.CSTNode) 
     entries = dict_classes.held_by(frame, thing)
     if entries is not None:
         return subscript(frame, node, entries, [key])
+    items = list_classes.held_by(frame, thing)
+    if items is not None:
+        return subscript(frame, node, items, [key])
     if thing.key[0] == "moved" and state.moved and state.kind == "unknown":
         # of a tensor, or of a batch: they move as a whole, and only tensors have an `x[0, 1]`
         return Tensor(state.device, scalar=None, guess=not _has_several_keys(node))

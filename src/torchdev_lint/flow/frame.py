@@ -236,11 +236,13 @@ class Frame:
             left = then()
             done = self.env.copy()
         self.env.heap = start.heap
+        self.env.rename(start.names)
         with self.assuming(negate(test)):
             right = otherwise()
             met = merge(done, self.env)
         assert met is not None
         self.env.heap = met.heap
+        self.env.rename(met.names)
         self.env.path = path
         return left, right
 
@@ -276,8 +278,9 @@ class Frame:
                 if kind is Import or kind is Either:
                     value = self.analysis.imports.held(value)
                     kind = type(value)
-                if kind is Items or kind is Many or kind is Entries:
-                    return refreshed(self.env, value) if self.analysis.mutations else value
+                changing = kind is Items or kind is Many or kind is Entries or kind is Either
+                if changing and self.analysis.mutations:
+                    value = refreshed(self.env, value)
                 return narrowed(value, self.env.path) if kind is Either else value
             frame = frame.parent
         if self.source.stars:

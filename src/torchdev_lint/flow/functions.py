@@ -8,6 +8,7 @@ from torchdev_lint.flow import literals, load_helpers, placements, unstated_devi
 from torchdev_lint.flow.accelerator_needs import insists
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.conditions import Key
+from torchdev_lint.flow.confinement import does_nothing_to_self
 from torchdev_lint.flow.environment import Environment
 from torchdev_lint.flow.frame import MAX_CALL_DEPTH, Frame
 from torchdev_lint.flow.identities import forget_moved, with_cell, with_identities
@@ -116,7 +117,7 @@ def call(frame: Frame, function: Function, site: CallSite, sent: Argument | None
     if out_of_reach or not can_follow(frame, function, site):
         # Functions that call each other spend their time on such calls, and on few statements.
         frame.analysis.spend(foreign=frame.source.foreign)
-        if function.receiver is not None and not out_of_reach:
+        if function.receiver is not None and not out_of_reach and not _leaves_its_object(frame, function):
             escape(frame, function.receiver)
         if "property" in function.decorators and DEVICE_NAME.search(function.name):
             return UNKNOWN  # where the thing's own tensors are, perhaps
@@ -198,6 +199,12 @@ def send(frame: Frame, generator: Many, site: CallSite) -> Value:
     result = call(frame, function, replace(made, node=site.node), given[0])
     frame.alive = alive
     return element_of(result)
+
+
+def _leaves_its_object(frame: Frame, function: Function) -> bool:
+    """Whether a method that calls itself is not followed any further, and does nothing to its object, whatever it is given."""
+    node = function.node
+    return isinstance(node, cst.FunctionDef) and frame.running(node) > 0 and does_nothing_to_self(node)
 
 
 def _without_recursion(frame: Frame, function: Function) -> Value | None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from torchdev_lint.flow import dict_classes
+from torchdev_lint.flow import dict_classes, list_classes
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.functions import call, can_follow
@@ -36,7 +36,7 @@ MAX_UNROLLED = 8
 
 def rounds(frame: Frame, source: Value) -> list[Value]:
     """What the target of a loop is bound to, iteration by iteration: each known item, or one that stands for all."""
-    source = _fields_of(frame, source) or source
+    source = _fields_of(frame, source) or list_classes.iterated(frame, source)
     if isinstance(source, Items) and 0 < len(source.items) <= MAX_UNROLLED:
         return list(source.items)
     if isinstance(source, Object):
@@ -65,7 +65,7 @@ def _fields_of(frame: Frame, value: Value) -> Items | None:
 
 def is_exact(frame: Frame, source: Value) -> bool:
     """Whether `rounds` gives every iteration."""
-    source = _fields_of(frame, source) or source
+    source = _fields_of(frame, source) or list_classes.iterated(frame, source)
     match source:
         case Items(items):
             return 0 < len(items) <= MAX_UNROLLED
@@ -114,7 +114,7 @@ def indexes_with(frame: Frame, target: cst.CSTNode, code: Sequence[cst.CSTNode])
 
 
 def _gives_index(node: cst.Call, name: str) -> bool:
-    """Whether a call is given the number to say which device is meant: `torch.device("cuda", i)`, `x.to(i)`."""
+    """Whether a call is given the number to say which device is meant: `torch.device("cuda", i)`, `x.to(i % count)`."""
     called = (
         node.func.attr.value
         if isinstance(node.func, cst.Attribute)
@@ -123,7 +123,10 @@ def _gives_index(node: cst.Call, name: str) -> bool:
         else ""
     )
     return called in ("device", "to", "cuda") and any(
-        isinstance(one.value, cst.Name) and one.value.value == name for one in node.args
+        isinstance(part, cst.Name) and part.value == name
+        for one in node.args
+        if isinstance(one.value, (cst.Name, cst.BinaryOperation))
+        for part in walk(one.value)
     )
 
 
@@ -166,7 +169,7 @@ def iterate(frame: Frame, value: Value) -> Value:
             if fields is not None:
                 return element_of(fields)
             if state.model is not None:
-                held = _held_by_dict(frame, value)
+                held = _held_by_class(frame, value)
                 if held is not None:
                     return iterate(frame, held)
                 found = _own_iterator(frame, value)
@@ -189,11 +192,13 @@ def iterate(frame: Frame, value: Value) -> Value:
             return element_of(value)
 
 
-def _held_by_dict(frame: Frame, thing: Object) -> Entries | None:
-    """What an instance holds whose keys a loop is given, since its class derives from `dict` and says nothing else."""
-    held = dict_classes.held_by(frame, thing)
+def _held_by_class(frame: Frame, thing: Object) -> Value | None:
+    """What a loop over an instance runs over, since its class derives from `dict` or `list` and says nothing else."""
     model = frame.state(thing).model
-    return None if model is None or model.find("__iter__") is not None else held
+    if model is None or model.find("__iter__") is not None:
+        return None
+    held = list_classes.iterated(frame, thing)
+    return dict_classes.held_by(frame, thing) if held is thing else held
 
 
 def iterator_of(frame: Frame, value: Value) -> Value:
@@ -253,7 +258,7 @@ def known_items(frame: Frame, value: Value) -> list[Value] | None:
             fields = as_tuple(frame, value)
             if fields is not None:
                 return list(fields.items)
-            held = _held_by_dict(frame, value)
+            held = _held_by_class(frame, value)
             if held is not None:
                 return known_items(frame, held)
             parts = parts_of(frame, value)

@@ -320,10 +320,23 @@ def _assignments(
             fixed[atom] = True
         else:
             free.append(atom)
+    several = sum(atom.kind == "count" for atom in free) > 1
     for values in itertools.product((True, False), repeat=len(free)):
         assignment = fixed | dict(zip(free, values, strict=True))
+        if several and not _may_be_counted(assignment):
+            continue
         if all(truth(fact, assignment) is not False for fact in path):
             yield assignment
+
+
+def _may_be_counted(assignment: dict[Atom, bool]) -> bool:
+    """Whether a machine may have that many devices: more than two are more than one."""
+    counts = [(atom.key, more) for atom, more in assignment.items() if atom.kind == "count"]
+    return not any(
+        more and not other and kind == asked and number > least
+        for (kind, number), more in counts
+        for (asked, least), other in counts
+    )
 
 
 def _selects(device: Device) -> bool:
@@ -425,7 +438,8 @@ def conflict(left: Device, right: Device, path: Sequence[Formula] = ()) -> Confl
     left_atoms, right_atoms = device_atoms(left), device_atoms(right)
     relevant = set(left_atoms | right_atoms)
     about = {leaf.key for device in (left, right) for leaf in leaves(device) if isinstance(leaf, Symbol)}
-    telling = {"available", "count"} if any(map(_of_last, about)) else {"available"}
+    counted = any(map(_of_last, about)) or any(atom.kind == "count" for atom in relevant)
+    telling = {"available", "count"} if counted else {"available"}
     facts_here: list[Formula] = []
     for fact in path:
         mentioned = atoms(fact)

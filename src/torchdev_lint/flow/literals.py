@@ -419,6 +419,7 @@ def formatted_device(
     if kind not in api.ACCELERATOR_TYPES or not (colon or isinstance(node, cst.FormattedString)):
         return UNKNOWN
     keys: list[object] = []
+    values: list[Value] = []
     for part in parts:
         match part:
             case cst.Call(func=cst.Name(value="str" | "int"), args=[cst.Arg(value=inner)]):
@@ -430,8 +431,13 @@ def formatted_device(
         if value == Object(lost_index.GLOBAL_RANK):
             lost_index.check_rank(frame, part)
         keys.append(value.key if isinstance(value, Object) else (id(part), frame.uid, frame.salt))
+        values.append(value)
     if colon:
         _see_numbered(frame, node, kind)
+    if known == f"{kind}:" and len(values) == 1:
+        chosen = device_values.of_chosen_index(kind, values[0])
+        if chosen is not None:
+            return DeviceValue(chosen, is_object=False)
     return DeviceValue(Symbol(("format", f"{kind}:", *keys), frame.analysis.text(node)), is_object=False)
 
 

@@ -6,7 +6,7 @@ import re
 
 import libcst as cst
 
-from torchdev_lint.flow import registration
+from torchdev_lint.flow import attached_parts, registration
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.iteration import ANY, part_for_all, parts_of
@@ -85,7 +85,7 @@ def modules(frame: Frame, thing: Object, *, named: bool) -> Value:
     """`modules()` and `named_modules()`: the module itself and all that it holds, where that is known and not too much."""
     found: list[tuple[str, Object]] = []
     if not _collect(frame, thing, "", found):
-        some = Object(("item", thing.key, PART), "")
+        some = attached_parts.part_of(frame, thing, Object(("item", thing.key, PART), ""))
         return Many(Items((UNKNOWN, some)) if named else some)
     if named:
         return Items(tuple(Items((Literal(name), value)) for name, value in found))

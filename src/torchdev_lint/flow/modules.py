@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from torchdev_lint.flow import (
+    attached_parts,
     device_values,
     discarded_transfers,
     hooks,
@@ -34,11 +35,10 @@ from torchdev_lint.flow.lattice import (
 )
 from torchdev_lint.flow.model_calls import check_inputs_together, check_model_call, check_part
 from torchdev_lint.flow.objects import escape, forget_device, is_module_like, move, moves_with_owner
-from torchdev_lint.flow.registration import check_late, note_late, part_of
+from torchdev_lint.flow.registration import check_late, note_late
 from torchdev_lint.flow.values import (
     NONE,
     UNKNOWN,
-    AnyOf,
     Entries,
     Function,
     Items,
@@ -49,6 +49,7 @@ from torchdev_lint.flow.values import (
     Tensor,
     Unknown,
     Value,
+    each_of,
     join_all,
     unknown_tensor,
 )
@@ -164,8 +165,7 @@ def _container(frame: Frame, path: str, site: CallSite) -> State:
         attributes = {f"[{index}]": part for index, part in enumerate(parts)}
         attributes |= {name[2:-2]: part for name, part in zip(names, parts, strict=True)}
     devices: list[Device] = []
-    alternatives = [one for part in parts for one in (part.things if isinstance(part, AnyOf) else (part,))]
-    for part in alternatives:
+    for part in [one for held in parts for one in each_of(held)]:
         if isinstance(part, Object):
             device = frame.state(part).device
             if frame.state(part).kind != "module":
@@ -317,7 +317,7 @@ def call_module_method(frame: Frame, thing: Object, name: str, site: CallSite) -
         case "zero_grad":
             return UNKNOWN
         case "get_submodule":
-            return part_of(frame, thing, frame.result_of(site.node))
+            return attached_parts.part_of(frame, thing, frame.result_of(site.node))
         case "get_parameter" | "get_buffer":
             return Tensor(state.device)
         case _ if name in hooks.REGISTERS:
@@ -418,6 +418,7 @@ def transfer(frame: Frame, thing: Object, name: str, site: CallSite) -> Value:
         return thing
     device = device_values.moved_to(frame, target, site.node)
     frame.analysis.notes["moves a module", id(site.node)] = True
+    attached_parts.forget(frame, thing)
     optimizers.note_move(frame, thing, site)
     discarded = frame.discarded is site.node
     built = state.api.rpartition(".")[2]

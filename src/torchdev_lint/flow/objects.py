@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import libcst as cst
 
-from torchdev_lint.flow import computed_attributes, library_facts
+from torchdev_lint.flow import attached_parts, computed_attributes, library_facts
 from torchdev_lint.flow.conditions import Atom, Key
 from torchdev_lint.flow.confinement import only_computes
 from torchdev_lint.flow.device_values import as_device
@@ -52,6 +52,7 @@ from torchdev_lint.flow.values import (
     Tensor,
     Truth,
     Value,
+    each_of,
     if_not_none,
     join,
     join_all,
@@ -283,6 +284,8 @@ def set_attribute(frame: Frame, receiver: Value, name: str, value: Value) -> Non
             _set_dict(frame, receiver, value)
         case Object():
             state = frame.state(receiver)
+            if isinstance(value, Tensor):
+                attached_parts.forget(frame, receiver)
             if _is_descriptor(frame, state, name):
                 value = UNKNOWN  # its `__set__` says what becomes of the value
             elif state.model is not None and state.model.find("__setattr__") is not None:
@@ -471,7 +474,7 @@ def _forget_plain_tensors(frame: Frame, thing: Object, seen: frozenset[object]) 
             continue
         if name not in state.registered:
             attributes[name] = somewhere(held)
-        for part in held.things if isinstance(held, AnyOf) else (held,):
+        for part in each_of(held):
             if isinstance(part, Object):
                 _forget_plain_tensors(frame, part, seen | {thing.key})
             elif state.kind == "instance":

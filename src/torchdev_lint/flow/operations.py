@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import libcst as cst
 
 from torchdev_lint.flow import (
+    command_lines,
     conflicts,
+    settings,
     unstated_devices,
 )
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import (
     UNKNOWN_DEVICE,
+    Accelerator,
     Anywhere,
     Choice,
     Cpu,
@@ -40,6 +45,8 @@ from torchdev_lint.flow.values import (
     Value,
 )
 from torchdev_lint.torch_api.operators import ANY_SCALAR, SCALAR, SHARED
+
+_Entry: TypeAlias = tuple[Device, "bool | None", Operand]
 
 
 def binary_operation(
@@ -89,9 +96,10 @@ def combine(
     """The result of an operation on operands that must share a device, each with its role (`torch_api.operators`)."""
     if not operands:
         return UNKNOWN
-    found: list[tuple[Device, bool | None, Operand]] = []
-    strict: list[tuple[Device, bool | None, Operand]] = []
-    lenient: list[tuple[Device, bool | None, Operand]] = []
+    found: list[_Entry] = []
+    strict: list[_Entry] = []
+    lenient: list[_Entry] = []
+    together: list[_Entry] = []
     # beside a tensor that cannot but be on the CPU, a 0-dim one is at fault wherever it is not there, too
     if SCALAR in roles and any(
         _is_on_cpu(frame, one, role) for one, role in zip(operands, roles, strict=True)
@@ -111,6 +119,8 @@ def combine(
             if role == ANY_SCALAR and found[-1][1]:
                 continue  # admitted wherever it is
             (strict if _is_strict(role, found[-1]) else lenient).append(found[-1])
+            if role != ANY_SCALAR:
+                together.append(found[-1])
     if not found:
         return UNKNOWN
     operands = [
@@ -127,6 +137,8 @@ def combine(
             met = conflict(entry[0], left_behind[0], frame.env.path)
             if met is not None and met.level != Level.NO and isinstance(met.right, Cpu):
                 mended = conflicts.check_operands(frame, node, operation, entry[2], left_behind[2]) or mended
+    if lenient and together and mended is None:
+        mended = _apart(frame, node, operation, together)
     scalars = [entry[1] for entry in found]
     scalar = all(scalars) if None not in scalars and len(found) == len(operands) else None
     if mended is not None:
@@ -152,11 +164,48 @@ def combine(
     return Tensor(found[0][0], scalar=scalar)
 
 
+def _apart(frame: Frame, node: cst.CSTNode, operation: str, entries: list[_Entry]) -> Device | None:
+    """Where an operation is whose operands are on two accelerators in some case: there a 0-dim one is not admitted, either.
+
+    What one of them is where it is on the CPU says nothing.
+    """
+    first, *others = entries
+    if not _may_be_numbered(first[0]):
+        return None
+    for other in others:
+        if not _may_be_numbered(other[0]):
+            continue
+        met = settings.meeting(frame, _off_host(first[0]), _off_host(other[0]))
+        if met is None or met.level == Level.NO:
+            continue
+        mended = conflicts.check_operands(frame, node, operation, first[2], other[2], found=met)
+        if mended is not None:
+            return mended
+    return None
+
+
+def _may_be_numbered(device: Device) -> bool:
+    """Whether it is `cuda:1` in some case."""
+    return any(isinstance(leaf, Accelerator) and leaf.index is not None for leaf in leaves(device))
+
+
+def _off_host(device: Device) -> Device:
+    """The same, but nothing is told of the case that it is the CPU."""
+    if isinstance(device, Choice):
+        return Choice(device.guard, _off_host(device.then), _off_host(device.otherwise))
+    return Anywhere(device.origin) if isinstance(device, Cpu) else device
+
+
 def _counts(frame: Frame, given: Given) -> bool:
-    """Whether an operand is a number, whatever it is: how many of something there are, or what a loop counts with (`chosen == k`)."""
+    """Whether an operand is a number, whatever it is.
+
+    How many of something there are, an option of the command line, or what a loop counts with (`chosen == k`).
+    """
     from torchdev_lint.flow.indexing import counters
 
     if isinstance(given.value, Object) and given.value.key[0] == COUNTED:
+        return True
+    if command_lines.is_number(frame, given.value):
         return True
     return given.value == UNKNOWN and isinstance(given.node, cst.Name) and given.node.value in counters(frame)
 

@@ -7,6 +7,7 @@ import libcst as cst
 from torchdev_lint.flow import (
     dict_classes,
     left_behind,
+    list_classes,
     literals,
     mixed_lists,
     module_containers,
@@ -99,6 +100,8 @@ def _assign_attribute(frame: Frame, receiver: cst.BaseExpression, name: str, val
         case _:
             if _is_given_elsewhere(frame, holder, value):
                 forget_unmoved(frame)
+            if isinstance(holder, Object) and _is_given_anything(frame, holder, name, value):
+                forget_device(frame, holder)
             if isinstance(value, Tensor) and _is_shared_parameter(frame, holder, value):
                 value = replace(value, device=UNKNOWN_DEVICE)
             set_attribute(frame, holder, name, noted(frame, holder, name, value))
@@ -142,6 +145,20 @@ def _is_given_elsewhere(frame: Frame, holder: Value, value: Value) -> bool:
         and (function is None or function.receiver != holder)
         and frame.state(holder).kind != "instance"
     )
+
+
+def _is_given_anything(frame: Frame, holder: Object, name: str, value: Value) -> bool:
+    """Whether a parameter of a module is replaced, from outside, by what is not known: `new.weight = child.weight`."""
+    state = frame.state(holder)
+    unknown = value == UNKNOWN or (isinstance(value, Object) and frame.state(value).kind == "unknown")
+    outside = frame.function is None or frame.function.receiver != holder
+    held = state.attributes.get(name)
+    owned = isinstance(held, Tensor) and held.parameter if held is not None else name in _OF_LAYERS
+    return unknown and outside and owned and state.kind == "module"
+
+
+_OF_LAYERS = frozenset({"weight", "bias"})
+"""What the parameters of most of PyTorch's layers are called (torch/nn/modules/linear.py, conv.py, batchnorm.py)."""
 
 
 def _unpack(frame: Frame, elements: list[cst.BaseElement], value: Value) -> None:
@@ -229,9 +246,11 @@ def _assign_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
             change(frame, container, _with_item(container, key, one), target.value)
         case Either():
             dict_classes.forget(frame, container)
+            list_classes.forget(frame, container)
             _assign_item_of_each(frame, target, container, key, value)
         case AnyOf():
             dict_classes.forget(frame, container)
+            list_classes.forget(frame, container)
         case Api(path="os.environ"):
             literals.note_environment(frame, key, value)
         case Object(key=("attr", owner, "__dict__")):
@@ -240,6 +259,8 @@ def _assign_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
             pass
         case Object() if (held := dict_classes.held_by(frame, container)) is not None:
             change(frame, held, _with_item(held, key, value), None)
+        case Object() if (items := list_classes.held_by(frame, container)) is not None:
+            change(frame, items, _with_item(items, key, value), None)
         case Object() if frame.state(container).api in CONTAINERS:
             module_containers.put(frame, container, key, value)
         case Object() if isinstance(key, Literal):
@@ -262,22 +283,22 @@ def _assign_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
 
 
 def _assign_item_of_each(
-    frame: Frame, target: cst.Subscript, container: Either, key: Value, value: Value
+    frame: Frame, target: cst.Subscript, container: Value, key: Value, value: Value
 ) -> None:
     """An item of what is one of several lists or dicts by a condition: whichever it is, it has the item."""
-
-    def each(part: Value) -> Value:
-        match part:
-            case Either(guard, then, otherwise):
-                return Either(guard, each(then), each(otherwise))
-            case Entries() | Items() | Many():
-                return _with_item(part, key, value)
-            case _:
-                return part
-
-    held = target.value
-    if isinstance(held, cst.Name) and held.value in frame.env.names:
-        assign(frame, held, each(container))
+    match container:
+        case Either(guard, then, otherwise):
+            frame.either(
+                guard,
+                lambda: _assign_item_of_each(frame, target, then, key, value),
+                lambda: _assign_item_of_each(frame, target, otherwise, key, value),
+            )
+        case Entries() | Items() | Many():
+            held = target.value
+            bound = isinstance(held, cst.Name) and held.value in frame.env.names
+            change(frame, container, _with_item(container, key, value), held if bound else None)
+        case _:
+            pass
 
 
 def _assign_part(frame: Frame, target: cst.Subscript, tensor: Tensor, value: Value) -> None:

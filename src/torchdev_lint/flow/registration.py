@@ -13,6 +13,7 @@ import libcst as cst
 
 from torchdev_lint.flow import held_helpers, operands
 from torchdev_lint.flow.analysis import AttributeSite
+from torchdev_lint.flow.attached_parts import ATTACHED, SOMEWHERE, whole_of
 from torchdev_lint.flow.cures import target_expression
 from torchdev_lint.flow.events import LateSubmodule, UnregisteredModule, UnregisteredTensor
 from torchdev_lint.flow.frame import Frame
@@ -34,7 +35,19 @@ from torchdev_lint.flow.lattice import (
     with_origin,
 )
 from torchdev_lint.flow.trees import remembered, walk
-from torchdev_lint.flow.values import AnyOf, Api, Either, Entries, Items, Many, Object, Tensor, Value
+from torchdev_lint.flow.values import (
+    UNKNOWN,
+    AnyOf,
+    Api,
+    Either,
+    Entries,
+    Items,
+    Many,
+    Object,
+    Tensor,
+    Value,
+    each_of,
+)
 from torchdev_lint.torch_api.modules import IN_PLACE_MOVES
 
 LATE = "late"
@@ -155,41 +168,19 @@ def note_late(frame: Frame, holder: Object, part: Object, node: cst.CSTNode) -> 
     return True
 
 
-_PART_OF = "part of"
-SOMEWHERE = "<somewhere>"
-"""The attribute of a module that stands for a part which was put into it, or into one of its parts, under a name that is not known."""
-
-
-def part_of(frame: Frame, owner: Value, part: Object) -> Object:
-    """`part` as what a module has under a name that is not known: `getattr(model, name)`, `model.get_submodule(path)`."""
-    whole = _whole(frame, owner)
-    if whole is not None and part != whole:
-        frame.analysis.notes[_PART_OF, part.key] = whole
-    return part
-
-
-def _whole(frame: Frame, thing: Value) -> Object | None:
-    if not isinstance(thing, Object):
-        return None
-    found = frame.analysis.notes.get((_PART_OF, thing.key))
-    if isinstance(found, Object):
-        return found
-    return thing if frame.state(thing).kind == "module" else None
-
-
 def note_attached(frame: Frame, holder: Value, part: Value, node: cst.CSTNode) -> None:
     """`setattr(parent, name, part)`: whatever it is called, it is a part of the whole, and comes too late if that was moved before."""
-    whole = _whole(frame, holder)
+    whole = whole_of(frame, holder)
     if whole is None:
         return
     late = isinstance(part, Object) and note_late(frame, whole, part, node)
     state = frame.state(whole)
-    held = {name: one for name, one in state.attributes.items() if name != SOMEWHERE}
-    registered = state.registered - {SOMEWHERE}  # what is put there now may take its place
     if late:
-        held[SOMEWHERE] = part
-        registered |= {SOMEWHERE}
-    frame.set_state(whole, replace(state, attributes=held, registered=registered))
+        frame.analysis.notes[ATTACHED] = True
+        state = replace(state.with_attribute(SOMEWHERE, part), registered=state.registered | {SOMEWHERE})
+    elif SOMEWHERE in state.attributes:
+        state = state.with_attribute(SOMEWHERE, UNKNOWN)  # what is put there now may take its place
+    frame.set_state(whole, state)
 
 
 def _mark_late(frame: Frame, thing: Object, origin: Origin) -> None:
@@ -285,11 +276,11 @@ def _mark_module(frame: Frame, thing: Object, origin: Origin) -> None:
     attributes = dict(state.attributes)
     frame.set_state(thing, replace(state, device=_noted_once(state.device, origin)))
     for name in state.registered:
-        held = attributes.get(name)
+        held = attributes.get(name, UNKNOWN)
         if isinstance(held, Tensor):
             attributes[name] = replace(held, device=_noted_once(held.device, origin))
         # of a block that a loop builds over and over: one of those that it held in each turn
-        for part in held.things if isinstance(held, AnyOf) else (held,):
+        for part in each_of(held):
             if (
                 isinstance(part, Object)
                 and frame.state(part).kind == "module"

@@ -9,6 +9,7 @@ import libcst as cst
 from torchdev_lint.flow import (
     containers,
     current_device,
+    list_classes,
     literals,
     lost_index,
     mixed_lists,
@@ -124,6 +125,10 @@ def visit_AugAssign(frame: Frame, node: cst.AugAssign) -> None:
         site = CallSite(node.value, (Argument(right, given),))
         modules.call_module_method(frame, left, "extend", site)
         return
+    held = list_classes.held_by(frame, left) if isinstance(node.operator, cst.AddAssign) else None
+    if held is not None:
+        change(frame, held, containers.extended(held, right, frame), None)
+        return
     right = operations.computed_beside(frame, right, left)
     # the target cannot be moved on the spot: it counts as something inside a container
     sides = [
@@ -140,7 +145,9 @@ def visit_Del(frame: Frame, node: cst.Del) -> None:
     if isinstance(node.target, cst.Name):
         frame.env.names.pop(node.target.value, None)
     elif isinstance(node.target, cst.Subscript):
-        mixed_lists.forget(frame, frame.evaluate(node.target.value))
+        container = frame.evaluate(node.target.value)
+        mixed_lists.forget(frame, container)
+        list_classes.forget(frame, container)
 
 
 @statement(cst.Global)

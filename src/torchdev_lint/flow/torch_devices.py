@@ -28,6 +28,7 @@ from torchdev_lint.flow.values import (
     UNKNOWN,
     Api,
     DeviceValue,
+    Either,
     Literal,
     Object,
     Tensor,
@@ -96,6 +97,23 @@ def last_index(frame: Frame, node: cst.BinaryOperation, left: Value, right: Valu
             return None
 
 
+_MOST = 3
+"""Up to this number, it is said which device a remainder means."""
+
+
+def remainder(node: cst.BinaryOperation, left: Value, right: Value) -> Value | None:
+    """`i % torch.cuda.device_count()` for a number that is known: `i` where there are more devices; None for anything else."""
+    match left, right:
+        case Literal(value=int(number)), Object(key=("device-count", kind)) if (
+            isinstance(node.operator, cst.Modulo) and 0 <= number < _MOST
+        ):
+            # of 1 and 2, nothing is left where there are no more devices than that: 2 % 1 and 2 % 2 are 0
+            more = Atom("count", (kind, number), right.text)
+            return Literal(0) if number == 0 else Either(more, Literal(number), Literal(0))
+        case _:
+            return None
+
+
 def _device(frame: Frame, site: CallSite) -> Value:
     """`torch.device(...)`."""
     first, second = site.get(0, "type") or site.keyword("device"), site.get(1, "index")
@@ -115,6 +133,8 @@ def _device(frame: Frame, site: CallSite) -> Value:
                         frame, site.node, "call", kind.value, index.value, f"{kind.value}:{index.value}"
                     )
                 return DeviceValue(device_values.literal_device(f"{kind.value}:{index.value}"))
+            if (chosen := device_values.of_chosen_index(kind.value, index)) is not None:
+                return DeviceValue(chosen)
             lost_index.check_device_argument(frame, second)
             key = index.key if isinstance(index, Object) else ("node", id(site.node))
             if kind.value in devices.ACCELERATOR_TYPES:

@@ -302,6 +302,12 @@ def alternatives(value: Value) -> Iterator[Value]:
         yield value
 
 
+def each_of(value: Value) -> Iterator[Value]:
+    """What a value may be, one by one: of several objects each, too."""
+    for one in alternatives(value):
+        yield from one.things if isinstance(one, AnyOf) else (one,)
+
+
 @dataclass(frozen=True, slots=True)
 class State:
     """What is known of an `Object`.
@@ -365,6 +371,8 @@ def join(guard: Formula | None, then: Value, otherwise: Value) -> Value:
                 tuple(join(guard, a, b) for a, b in zip(left, right, strict=True)),
                 _same_cell(then, otherwise),
             )
+        case (Items() | Many(), Items() | Many()) if guard is not None and _are_devices(then, otherwise):
+            pass  # two lists: which device is which is told by where it stands
         case (Items() | Many(), Items() | Many()):
             element = join(guard, element_of(then), element_of(otherwise))
             if then == Items(()) or otherwise == Items(()):
@@ -382,6 +390,15 @@ def join(guard: Formula | None, then: Value, otherwise: Value) -> Value:
         return _some_or_none(then, otherwise) or _any_of(then, otherwise)
     joined = _one_or_none(guard, then, otherwise) or Either(guard, then, otherwise)
     return joined if depth(joined) <= MAX_DEPTH else UNKNOWN
+
+
+def _are_devices(then: Items | Many, otherwise: Items | Many) -> bool:
+    """Whether two lists, not one that was changed on one way, hold nothing but devices, of which there are some."""
+    return (then.cell is None or then.cell != otherwise.cell) and all(
+        isinstance(held, DeviceValue)
+        for one in (then, otherwise)
+        for held in (one.items or (UNKNOWN,) if isinstance(one, Items) else (one.element,))
+    )
 
 
 def _one_or_none(guard: Formula, then: Value, otherwise: Value) -> Either | None:
@@ -496,16 +513,10 @@ def _is_number(value: Literal) -> bool:
 
 
 def _any_of(then: Value, otherwise: Value) -> Value:
-    things: list[Object] = []
-    for value in (then, otherwise):
-        match value:
-            case Object():
-                things.append(value)
-            case AnyOf(things=held):
-                things += held
-            case _:
-                return UNKNOWN
-    kept = tuple(dict.fromkeys(things))
+    things = [*each_of(then), *each_of(otherwise)]
+    kept = tuple(dict.fromkeys(one for one in things if isinstance(one, Object)))
+    if not all(isinstance(one, Object) for one in things):
+        return UNKNOWN
     return AnyOf(kept) if len(kept) <= MAX_GROUP else UNKNOWN
 
 

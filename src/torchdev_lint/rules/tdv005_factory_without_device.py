@@ -5,7 +5,8 @@ Finds `torch.zeros`, `arange`, `tensor`, `ones`, `rand` and the other factory fu
 then meets, in the same function, a tensor that is on another device, or begins a list that goes on with such tensors and is
 concatenated. Also where a function makes one for a tensor that it is given (of its size, or filled with what is computed from it, or
 in the place of what another way returns), returns it, and a caller in sight computes with both (what no
-caller shows is TDV105's). And where it is one of two ways through a function whose results the program keeps and joins.
+caller shows is TDV105's). And where it is one of two ways through a function whose results the program keeps and joins, or where one
+method of an optimizer makes what another brings together with the parameters or their gradients.
 
 ## Why it fails
 A factory without `device=` makes a CPU tensor (unless a default device was set). The operation that meets both raises
@@ -23,7 +24,7 @@ Safe when the tensor is used nowhere else: it is made in the expression in which
 it on the CPU.
 
 ## Known limits
-The factory and the operation must stand in one function. Tensors that may be 0-dim are legal in pointwise operations and not
+Otherwise the factory and the operation must stand in one function. Tensors that may be 0-dim are legal in pointwise operations and not
 reported there.
 """
 

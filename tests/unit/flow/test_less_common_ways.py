@@ -485,7 +485,7 @@ CASES: list[tuple[str, str, dict[str, str]]] = [
         y = next(Zipped([g]))[0]
         z = next(iter(Indexed()))
         """,
-        {"x": "?", "y": "?", "z": "cuda"},
+        {"x": "cuda", "y": "?", "z": "cuda"},
     ),
     (
         "rows and one more",
