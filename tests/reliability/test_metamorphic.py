@@ -23,17 +23,7 @@ pytestmark = pytest.mark.untraced
 PROGRAMS = sorted((Path(__file__).parents[1] / "programs").glob("*.py"))
 SAMPLE = PROGRAMS[::6]
 DIFFERENT_WHEN_SPLIT: dict[str, str] = {
-    "hook_running_moments_bad": "hooks that a function of another file registers",
-    "callbacks_running_mean_bad": "what a callback is given by a trainer of another file is not known in its own (TDV004)",
-    "ema_copied_before_move_bad": "which of two models was moved is not known in the file of the class that keeps one (TDV004)",
-    "fno_decode_statistics_bad": "what is at fault is kept by an object of the other file: the call has no place for it (TDV004)",
-    "fno_normalizer_decode_bad": "what is at fault is kept by an object of the other file: the call has no place for it (TDV004)",
     "fno_normalizer_decode_good": "that its caller asks whether there is an accelerator is not known in the file of the method (TDV101)",
-    "folds_pos_weight_bad": "that the module is moved is not known in the file of its class, where the finding would stand (TDV006)",
-    "lora_added_after_move_bad": "that the model whose layers it takes was moved is not known in the file of the class (TDV004)",
-    "lora_parameters_late_bad": "that the model whose layers it takes was moved is not known in the file of the class (TDV004)",
-    "made_parametrized_masks_bad": "the file of a class does not know that the masks which another file gives it are tensors (TDV006)",
-    "maf_made_masks_bad": "the file of a class does not know that the masks which another file gives it are tensors (TDV006)",
 }
 """Programs whose findings change when their classes and functions move to a module of their own, and why."""
 REFUSED_WHEN_RENAMED = {

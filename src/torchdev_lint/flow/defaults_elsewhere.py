@@ -82,7 +82,8 @@ def _is_in_blocks(frame: Frame, found: Conflict) -> bool:
 
 
 def _is_only_in_blocks(analysis: Analysis, name: str, built: bool, method: bool) -> bool:
-    told = os.path.splitext(os.path.basename(analysis.source.path))[0]
+    # a class may be imported from wherever its package names it again
+    told = name if built else os.path.splitext(os.path.basename(analysis.source.path))[0]
     callers = analysis.imports.callers(name, told)
     if _files_with_blocks(analysis).isdisjoint(path for path, _ in callers):
         return False

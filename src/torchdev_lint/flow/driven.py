@@ -1,7 +1,7 @@
-"""Running the scripts of the project that lead to a file: what is only possible in it is certain where one of them brings it about.
+"""Running the scripts of the project that lead to a file: what goes wrong in it, or only may, is certain where one of them brings it about.
 
-A function that is read on its own meets what it makes with an argument, or with its module, which may be anywhere. In
-`train.py`, say, the module is moved. Only what was found already is asked for; nothing is reported that only a script shows.
+A function that is read on its own meets what it makes with an argument, or with its module, which may be anywhere: in
+`train.py` the module is moved, and what reaches the function was made. What lies in the script itself is told where that is checked.
 """
 
 from __future__ import annotations
@@ -10,34 +10,35 @@ from collections.abc import Iterable, Iterator
 
 from torchdev_lint.flow.accelerator_programs import leading_here
 from torchdev_lint.flow.analysis import Analysis
-from torchdev_lint.flow.events import Event, MixedOperation
+from torchdev_lint.flow.events import Event, MixedOperation, ModelCall, UnregisteredModule, UnregisteredTensor
+from torchdev_lint.flow.lattice import Leaf
 
 MAX_SCRIPTS = 3
 """Of more, nobody says which is meant."""
 
 
-def confirmed(analysis: Analysis, told: Iterable[Event]) -> Iterator[Event]:
-    """The events; one that was only possible as a script has it, where one of them brings it about."""
+def with_scripts(analysis: Analysis, told: Iterable[Event]) -> Iterator[Event]:
+    """The events, and those that running a script adds. One that was only possible is as the script has it.
+
+    Not of what others install: their scripts are not in sight.
+    """
     events = list(told)
-    if not any(map(_is_open, events)) or not analysis.imports.in_program():
-        yield from events
-        return
+    scripts = _scripts(analysis) if analysis.imports.in_program() else []
     before = dict(analysis.events)
-    analysis.on_host = False
-    for path in _scripts(analysis):
+    analysis.on_host, analysis.recorder = False, None
+    for path in scripts:
         analysis.imports.run(path)
     better = {
         id(event): analysis.events[key]
         for key, event in before.items()
         if key in analysis.events and analysis.events[key] is not event
     }
+    blamed = {root for event in events if (root := _fault(event)) is not None}
     for event in events:
         yield better.get(id(event), event)
-
-
-def _is_open(event: Event) -> bool:
-    """Whether it is not known that anybody is on an accelerator: such is told only when asked for."""
-    return isinstance(event, MixedOperation) and not event.certain and event.made is None
+    for key, event in analysis.events.items():
+        if key not in before and _is_certain(event) and _fault(event) not in blamed:
+            yield event
 
 
 def _scripts(analysis: Analysis) -> list[str]:
@@ -45,3 +46,25 @@ def _scripts(analysis: Analysis) -> list[str]:
     leading = leading_here(analysis) or {}
     found = [path for path, (_, is_last) in leading.items() if is_last and path != own]
     return found if len(found) <= MAX_SCRIPTS else []
+
+
+def _is_certain(event: Event) -> bool:
+    match event:
+        case MixedOperation(certain=certain) | UnregisteredTensor(certain=certain):
+            return certain
+        case ModelCall() | UnregisteredModule():
+            return True
+        case _:
+            return False
+
+
+def _fault(event: Event) -> int | None:
+    """The node, by `id`, that put what is at fault where it is."""
+    leaf: Leaf | None = None
+    match event:
+        case MixedOperation(right=found) | ModelCall(given=found):
+            leaf = found
+        case _:
+            pass
+    root = None if leaf is None or leaf.origin is None else leaf.origin.root()
+    return None if root is None else id(root.node)

@@ -1,0 +1,159 @@
+"""What the scripts of a project bring about in a file that they lead to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from torchdev_lint.config import Config
+from torchdev_lint.engine.check import check_source
+from torchdev_lint.engine.sources import DiskSources
+
+MASKS = """
+import torch
+
+
+def bias(size, device=None):
+    return torch.arange(size, device=device).float()
+"""
+NET = """
+from torch import nn
+
+from masks import bias
+
+
+class Attention(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.qkv = nn.Linear(dim, dim)
+
+    def forward(self, x):
+        scores = self.qkv(x)
+        return scores + bias({size})
+
+
+class Net(nn.Module):
+    def __init__(self, heads):
+        super().__init__()
+        self.attention = Attention(4)
+        self.heads = {holder}
+        for name, size in heads.items():
+            self.heads[name] = nn.Linear(4, size)
+
+    def forward(self, x):
+        x = self.attention(x)
+        return {{name: head(x) for name, head in self.heads.items()}}
+"""
+TRAIN = """
+import torch
+from net import Net
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def main():
+    net = Net({{"a": 2, "b": 3}}){moved}
+    x = torch.randn(2, 4){there}
+    print(net(x)["a"].sum().item())
+
+
+{run}
+"""
+GUARDED = 'if __name__ == "__main__":\n    main()'
+
+
+def _found(directory: Path, files: dict[str, str], checked: str = "net.py") -> list[tuple[str, int]]:
+    (directory / ".git").mkdir()
+    (directory / ".git" / "HEAD").touch()
+    for name, text in files.items():
+        (directory / name).write_text(text, encoding="utf-8")
+    path = directory / checked
+    config = Config(off_by_default=frozenset({"TDV101", "TDV105", "TDV106"}))
+    found = check_source(path.read_text(encoding="utf-8"), str(path), config, DiskSources())
+    return [(one.code, one.range.start.row) for one in found]
+
+
+def _files(
+    *,
+    size: str = "4",
+    holder: str = "nn.ModuleDict()",
+    moved: str = ".to(device)",
+    there: str = ".to(device)",
+    run: str = GUARDED,
+) -> dict[str, str]:
+    return {
+        "masks.py": MASKS,
+        "net.py": NET.format(size=size, holder=holder),
+        "train.py": TRAIN.format(moved=moved, there=there, run=run),
+    }
+
+
+@pytest.mark.parametrize("run", [GUARDED, "main()"])
+@pytest.mark.parametrize(
+    ("size", "moved", "found"),
+    [
+        ("4", ".to(device)", [("TDV004", 14)]),
+        ("4", ".cuda()", [("TDV004", 14)]),
+        ("4", "", []),
+        ("4, x.device", ".to(device)", []),
+    ],
+)
+def test_what_only_may_fail_fails_where_a_script_moves_the_module(
+    tmp_path: Path, run: str, size: str, moved: str, found: list[tuple[str, int]]
+) -> None:
+    """`masks.py` makes it on the CPU, `train.py` moves the module, and they meet in `net.py`."""
+    there = ".to(device)" if moved else ""
+    assert _found(tmp_path, _files(size=size, moved=moved, there=there, run=run)) == found
+
+
+@pytest.mark.parametrize(
+    ("holder", "found"), [("{}", [("TDV007", 21)]), ("nn.ModuleDict()", []), ("dict()", [("TDV007", 21)])]
+)
+def test_what_a_script_shows_alone(tmp_path: Path, holder: str, found: list[tuple[str, int]]) -> None:
+    """What the script gives the class makes it what it is."""
+    assert [
+        one for one in _found(tmp_path, _files(size="4, x.device", holder=holder)) if one[0] == "TDV007"
+    ] == found
+
+
+def test_what_lies_in_the_script_is_told_there(tmp_path: Path) -> None:
+    files = _files(size="4, x.device", there="")
+    assert _found(tmp_path, files) == []
+    (tmp_path / ".git" / "HEAD").unlink()
+    (tmp_path / ".git").rmdir()
+    assert _found(tmp_path, files, "train.py") == [("TDV001", 10)]
+
+
+def test_a_file_between(tmp_path: Path) -> None:
+    """The script need not import the file itself."""
+    files = _files()
+    files["engine.py"] = files["train.py"]
+    files["train.py"] = "from engine import main\n\nmain()\n"
+    assert _found(tmp_path, files) == [("TDV004", 14)]
+
+
+def test_what_others_install(tmp_path: Path) -> None:
+    """Their scripts are not in sight, and those that are may be examples of a use that is not theirs."""
+    install = '[project]\nname = "net"\nversion = "1"\ndescription = "Nets"\nauthors = [{name = "A"}]\n'
+    assert _found(tmp_path, {**_files(), "pyproject.toml": install}) == []
+
+
+def test_many_scripts(tmp_path: Path) -> None:
+    """Of more than three nobody says which is meant."""
+    files = _files()
+    more = {f"train_{n}.py": files["train.py"] for n in range(3)}
+    assert _found(tmp_path, files | more) == []
+
+
+def test_no_fault_is_told_twice(tmp_path: Path) -> None:
+    """What the file tells anyway is not told of the call that a script makes, too."""
+    net = (
+        "import torch\n\n\ndef evaluate(net, x, device):\n    catalogue = torch.arange(4).float()\n"
+        "    return (catalogue * x.to(device)).sum() + net(catalogue)\n"
+    )
+    train = (
+        "import torch\nfrom net import evaluate\n\nnet = torch.nn.Linear(4, 1).cuda()\n"
+        "print(evaluate(net, torch.ones(4), 'cuda'))\n"
+    )
+    assert _found(tmp_path, {"net.py": net, "train.py": train}) == [("TDV005", 5)]
