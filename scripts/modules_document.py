@@ -70,7 +70,8 @@ FLOW: Mapping[str, str] = {
     ),
     "The project around a file: who calls it, with what, on which machines": (
         "reach project_calls callers_elsewhere caller_results project_forwards private_helpers defaults_elsewhere settings settled_flags "
-        "chosen_elsewhere overridden_defaults untaken absent_arguments accelerator_needs accelerator_programs current_gpu driven compiled_kernels"
+        "chosen_elsewhere overridden_defaults untaken absent_arguments accelerator_needs accelerator_programs "
+        "current_gpu driven compiled_kernels"
     ),
     "Finding mistakes that are no conflict of two operands": (
         "literals divided_work device_objects device_indices discarded_transfers lost_copies host_reads unproven_reads "
