@@ -6,12 +6,15 @@ A function that is read on its own meets what it makes with an argument, or with
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from torchdev_lint.flow.accelerator_programs import leading_here
 from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.events import Event, MixedOperation, ModelCall, UnregisteredModule, UnregisteredTensor
 from torchdev_lint.flow.lattice import Leaf
+
+_COMPUTES = re.compile(r"\b(?:torch|nn|F)\.")
 
 MAX_SCRIPTS = 3
 """Of more, nobody says which is meant."""
@@ -23,7 +26,9 @@ def with_scripts(analysis: Analysis, told: Iterable[Event]) -> Iterator[Event]:
     Not of what others install: their scripts are not in sight.
     """
     events = list(told)
-    scripts = _scripts(analysis) if analysis.imports.in_program() else []
+    # who asks for the project's files depends on all of them: not for a file that computes nothing
+    asks = analysis.says(_COMPUTES) and analysis.imports.in_program()
+    scripts = _scripts(analysis) if asks else []
     before = dict(analysis.events)
     analysis.on_host, analysis.recorder = False, None
     for path in scripts:

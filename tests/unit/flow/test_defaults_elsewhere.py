@@ -47,7 +47,7 @@ device = torch.device(args.device)
 def main():
     {before}
     {block}:
-        toy = Toy(4)
+        toy = Toy(4).to(device)
         print(rays(3, pose))
     print(toy(torch.rand(2, 4, 6, device=device)))
 
