@@ -467,24 +467,22 @@ class Project:
         if analysis is None or tree is None:
             return
         analysis.allow_elsewhere(BUDGET)
-        with self._aside(analysis):
-            analysis.muted -= 1
+        with self._aside(analysis, muted=False):
             frame = Frame(analysis, Environment(imported=self.heap), source=Source(path, tree, foreign=True))
             frame.source.frame = frame
             frame.execute(as_script(tree))
-            analysis.muted += 1
 
     @contextmanager
-    def _aside(self, analysis: Analysis) -> Iterator[None]:
-        """Read another file, whatever is going on in the one that is checked; what it does wrong is not reported here."""
+    def _aside(self, analysis: Analysis, *, muted: bool = True) -> Iterator[None]:
+        """Read another file, whatever is going on in the one that is checked; `muted`: what it does wrong is not reported here."""
         quiet, analysis.quiet = analysis.quiet, 0
-        analysis.muted += 1
+        analysis.muted += muted
         self._nesting += 1
         try:
             yield
         finally:
             self._nesting -= 1
-            analysis.muted -= 1
+            analysis.muted -= muted
             analysis.quiet = quiet
 
     def read(self) -> Iterator[tuple[str, cst.Module]]:
