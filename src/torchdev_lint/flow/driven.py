@@ -13,6 +13,8 @@ from torchdev_lint.flow.accelerator_programs import leading_here
 from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.events import Event, MixedOperation, ModelCall, UnregisteredModule, UnregisteredTensor
 from torchdev_lint.flow.lattice import Leaf
+from torchdev_lint.flow.trees import all_parameters
+from torchdev_lint.flow.values import Function
 
 _COMPUTES = re.compile(r"\b(?:torch|nn|F)\.")
 
@@ -20,14 +22,15 @@ MAX_SCRIPTS = 3
 """Of more, nobody says which is meant."""
 
 
-def with_scripts(analysis: Analysis, told: Iterable[Event]) -> Iterator[Event]:
+def with_scripts(analysis: Analysis, told: Iterable[Event], met: Iterable[Function]) -> Iterator[Event]:
     """The events, and those that running a script adds. One that was only possible is as the script has it.
 
-    Not of what others install: their scripts are not in sight.
+    Not of what others install: their scripts are not in sight. `met`: the functions of the file.
     """
     events = list(told)
-    # who asks for the project's files depends on all of them: not for a file that computes nothing
-    asks = analysis.says(_COMPUTES) and analysis.imports.in_program()
+    # who asks for the project's files depends on all of them: not for a file that computes nothing, or that nobody can give anything
+    takes = any(all_parameters(function.node.params) for function in met)
+    asks = takes and analysis.says(_COMPUTES) and analysis.imports.in_program()
     scripts = _scripts(analysis) if asks else []
     before = dict(analysis.events)
     analysis.on_host, analysis.recorder = False, None

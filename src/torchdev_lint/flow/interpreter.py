@@ -153,7 +153,7 @@ def settle(analysis: Analysis, met: list[Function]) -> list[Event]:
     told = forwarding.without_consequences([*events, *forwarding.settle(analysis)])
     known = list(unproven_reads.without_known(list(unstated_devices.without_known(told))))
     settled = [*known, *doubtful_devices.settle(analysis, known)]
-    return list(driven.with_scripts(analysis, settled)) if met else settled
+    return list(driven.with_scripts(analysis, settled, met))
 
 
 def _told(analysis: Analysis) -> Iterator[Event]:
