@@ -7,7 +7,6 @@ checked file, and whoever calls those is in sight, in the other files, too.
 
 from __future__ import annotations
 
-import os
 import re
 
 import libcst as cst
@@ -16,7 +15,7 @@ from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.callers_elsewhere import owner_of
 from torchdev_lint.flow.conditions import Key
 from torchdev_lint.flow.frame import Frame
-from torchdev_lint.flow.project_calls import argument_given, calls_of
+from torchdev_lint.flow.project_calls import argument_given, calls_of, module_name
 from torchdev_lint.flow.reach import said, without_imports
 from torchdev_lint.flow.trees import all_parameters, walk
 
@@ -123,7 +122,7 @@ def _is_only_called(analysis: Analysis, name: str) -> bool:
     others = analysis.imports.mentioning(name)
     if others is None or analysis.imports.in_notebooks(name):
         return False
-    stem = os.path.splitext(os.path.basename(analysis.source.path))[0]
+    stem = module_name(analysis)
     named = re.compile(rf"(?<![\w.])(?<!def )(?<!--){re.escape(name)}\b(?!\s*\(|\s*=(?!=))")
     held = re.compile(rf"\b{re.escape(stem)}\.{re.escape(name)}\b(?!\s*\()|\b{re.escape(stem)}\s+as\b")
     quoted = re.compile(rf"[\"']{re.escape(name)}[\"']")

@@ -53,8 +53,8 @@ def bound_at(frame: Frame, node: cst.CSTNode, given: Leaf) -> cst.BaseExpression
         node.value in _names_bound(later) for block, index in path[depth + 1 :] for later in block[index:]
     )
     own = None if frame.function is None else frame.function.owner
-    by_own = own is not None and own.is_module and isinstance(found, cst.Call)
-    in_class = made_in_class(own.node, given) if own is not None and by_own else None
+    of_module = own if own is not None and own.is_module and isinstance(found, cst.Call) else None
+    in_class = None if of_module is None else made_in_class(of_module.node, given)
     if again and not made_here and in_class is None:
         return None
     alike = _is_used_alike(body, statement, node)

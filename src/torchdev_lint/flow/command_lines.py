@@ -26,18 +26,23 @@ def call_parser(frame: Frame, parser: Object, name: str, site: CallSite) -> Valu
         option = next((a.value.value for a in site.positional()[::-1] if isinstance(a.value, Literal)), None)
         choices = site.keyword("choices")
         if isinstance(option, str) and choices is not None and choices.value == Items((Literal("cpu"),)):
-            attribute = option.lstrip("-").replace("-", "_")
-            frame.set_state(parser, state.with_attribute(attribute, DeviceValue(CPU, is_object=False)))
+            given = DeviceValue(CPU, is_object=False)
+            frame.set_state(parser, state.with_attribute(_attribute(option), given))
         if isinstance(option, str):
             dest = site.keyword("dest")
             told = dest.value.value if dest is not None and isinstance(dest.value, Literal) else option
-            _note_number(frame, parser, str(told).lstrip("-").replace("-", "_"), site)
-            _note_integer(frame, parser, option.lstrip("-").replace("-", "_"), site)
+            _note_number(frame, parser, _attribute(str(told)), site)
+            _note_integer(frame, parser, _attribute(option), site)
         return UNKNOWN
     arguments = Object(("arguments", parser.key), "args")
     start = frame.env.state(arguments)
     frame.set_state(arguments, State("unknown", start.device, attributes=dict(state.attributes)))
     return arguments if name == "parse_args" else Items((arguments, UNKNOWN))
+
+
+def _attribute(option: str) -> str:
+    """What `argparse` calls the attribute of an option: `--batch-size` is `args.batch_size`."""
+    return option.lstrip("-").replace("-", "_")
 
 
 _NUMBER = "number of a command line"

@@ -6,7 +6,6 @@ What a file makes without `device=` is then where those say, which its own text 
 
 from __future__ import annotations
 
-import os
 import re
 
 import libcst as cst
@@ -16,6 +15,7 @@ from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.built_within import built_on_default_device, called_on_default_device
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import ATTRIBUTE, Conflict, Cpu, Leaf
+from torchdev_lint.flow.project_calls import module_name
 from torchdev_lint.flow.reach import said
 
 _SETS = re.compile(
@@ -83,7 +83,7 @@ def _is_in_blocks(frame: Frame, found: Conflict) -> bool:
 
 def _is_only_in_blocks(analysis: Analysis, name: str, built: bool, method: bool) -> bool:
     # a class may be imported from wherever its package names it again
-    told = name if built else os.path.splitext(os.path.basename(analysis.source.path))[0]
+    told = name if built else module_name(analysis)
     callers = analysis.imports.callers(name, told)
     if _files_with_blocks(analysis).isdisjoint(path for path, _ in callers):
         return False

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from torchdev_lint.flow.environment import refreshed
 from torchdev_lint.flow.frame import Frame
-from torchdev_lint.flow.values import UNKNOWN, AnyOf, Either, Entries, Object, Value
+from torchdev_lint.flow.values import UNKNOWN, Entries, Object, Value, each_of
 
 if TYPE_CHECKING:
     from torchdev_lint.flow.classes import ClassModel
@@ -85,14 +85,6 @@ def begin(frame: Frame, thing: Object, entries: Entries) -> None:
 
 def forget(frame: Frame, value: Value) -> None:
     """One of several instances is changed, it is not known which."""
-    match value:
-        case Object() if held_by(frame, value) is not None:
-            begin(frame, value, UNREAD)
-        case AnyOf(things=things):
-            for thing in things:
-                forget(frame, thing)
-        case Either(_, then, otherwise):
-            forget(frame, then)
-            forget(frame, otherwise)
-        case _:
-            pass
+    for one in each_of(value):
+        if isinstance(one, Object) and held_by(frame, one) is not None:
+            begin(frame, one, UNREAD)

@@ -32,6 +32,9 @@ def with_scripts(analysis: Analysis, told: Iterable[Event], met: Iterable[Functi
     takes = any(all_parameters(function.node.params) for function in met)
     asks = takes and analysis.says(_COMPUTES) and analysis.imports.in_program()
     scripts = _scripts(analysis) if asks else []
+    if not scripts:
+        yield from events
+        return
     before = dict(analysis.events)
     analysis.on_host, analysis.recorder = False, None
     for path in scripts:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from torchdev_lint.flow.environment import refreshed
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
-from torchdev_lint.flow.values import UNKNOWN, AnyOf, Either, Items, Many, Object, Value
+from torchdev_lint.flow.values import UNKNOWN, Items, Many, Object, Value, each_of
 
 if TYPE_CHECKING:
     from torchdev_lint.flow.classes import ClassModel
@@ -76,16 +76,9 @@ def begin(frame: Frame, thing: Object, items: Items | Many) -> None:
 
 def forget(frame: Frame, value: Value) -> None:
     """An instance is changed, or one of several, it is not known how."""
-    match value:
-        case Object() if (held := held_by(frame, value)) is not None:
+    for one in each_of(value):
+        held = held_by(frame, one)
+        if held is not None:
             from torchdev_lint.flow.patterns import change
 
             change(frame, held, Many(UNKNOWN), None)
-        case AnyOf(things=things):
-            for thing in things:
-                forget(frame, thing)
-        case Either(_, then, otherwise):
-            forget(frame, then)
-            forget(frame, otherwise)
-        case _:
-            pass

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.host_functions import HOST_CLASS, HOST_FILE
 from torchdev_lint.flow.operands import dotted
@@ -69,7 +70,7 @@ def made_calls(frame: Frame, name: str, owner: str, *, elsewhere: bool = True) -
     yield from _all_calls(frame.analysis.module).get(name, ())
     if not elsewhere:
         return
-    told = owner or os.path.splitext(os.path.basename(frame.analysis.source.path))[0]
+    told = owner or module_name(frame.analysis)
     others = frame.analysis.imports.callers(name, told)
     if owner and not others and _is_named_here_only(frame, name):
         others = frame.analysis.imports.callers(name, name)
@@ -79,6 +80,11 @@ def made_calls(frame: Frame, name: str, owner: str, *, elsewhere: bool = True) -
         prepares = HOST_FILE.search(path) is not None
         for call, function, on_host in _calls_of_another(module).get(name, ()):
             yield call, function, prepares or on_host
+
+
+def module_name(analysis: Analysis) -> str:
+    """What other files import the checked one by: the name of its file."""
+    return os.path.splitext(os.path.basename(analysis.source.path))[0]
 
 
 def _is_named_here_only(frame: Frame, name: str) -> bool:

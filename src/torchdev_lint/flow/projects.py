@@ -444,11 +444,9 @@ class Project:
             return None
         text = self.sources.text(path) or ""
         analysis.notes[_READ] = length + len(text)
-        source = Source(path, tree, foreign=True)
-        self.files[path] = source
+        frame = self._begun(analysis, path, tree)
+        source = self.files[path] = frame.source
         with self._aside(analysis):
-            frame = Frame(analysis, Environment(imported=self.heap), source=source)
-            source.frame = frame
             frame.execute(tree.body)
         frame.alive = True
         if "global " in text:
@@ -468,9 +466,13 @@ class Project:
             return
         analysis.allow_elsewhere(BUDGET)
         with self._aside(analysis, muted=False):
-            frame = Frame(analysis, Environment(imported=self.heap), source=Source(path, tree, foreign=True))
-            frame.source.frame = frame
-            frame.execute(as_script(tree))
+            self._begun(analysis, path, tree).execute(_as_script(tree))
+
+    def _begun(self, analysis: Analysis, path: str, tree: cst.Module) -> Frame:
+        """The activation of another file that is about to be read."""
+        source = Source(path, tree, foreign=True)
+        source.frame = Frame(analysis, Environment(imported=self.heap), source=source)
+        return source.frame
 
     @contextmanager
     def _aside(self, analysis: Analysis, *, muted: bool = True) -> Iterator[None]:
@@ -492,7 +494,7 @@ class Project:
                 yield path, source.module
 
 
-def as_script(module: cst.Module) -> list[cst.CSTNode]:
+def _as_script(module: cst.Module) -> list[cst.CSTNode]:
     """The statements of a file, and those that it runs only where it is the script: `if __name__ == "__main__":`."""
     found: list[cst.CSTNode] = []
     for line in module.body:

@@ -9,7 +9,6 @@ from typing import Any
 from torchdev_lint.flow.analysis import Analysis, Learned
 from torchdev_lint.flow.conditions import Key
 from torchdev_lint.flow.environment import Environment
-from torchdev_lint.flow.events import Event
 from torchdev_lint.flow.journal import Journal
 from torchdev_lint.flow.journal_tables import Group, Table
 from torchdev_lint.flow.values import Function
@@ -40,14 +39,6 @@ class Watched(Analysis):
             setattr(self, name, Table(journal, {}))
         for name in _GROUPS:
             setattr(self, name, Group(journal))
-
-    def publish(self, key: tuple[Any, ...], event: Event) -> None:
-        """As for any analysis."""
-        if self.muted:
-            return
-        before = self.events.get(key)
-        if before is None or (getattr(event, "certain", False) and not getattr(before, "certain", True)):
-            self.events[key] = event
 
     def meet(self, function: Function) -> None:
         """As for any analysis."""
