@@ -1,9 +1,9 @@
 """What files came to in earlier runs, by what it depended on.
 
-An entry holds as long as its file does, and every other file and directory that was looked at while it was checked. One
-cache file for each key (tool, versions, configuration): JSON behind a line with its checksum. Whatever cannot be read is as if
-it were not there. A file is replaced as a whole, and what other runs have found meanwhile is taken over. Paths are absolute: the
-command line, flake8 and editors, in whichever directory they work, share what they find.
+An entry holds as long as its file does, every other file and directory that was looked at while it was checked, and what searches
+through the project have found. One cache file for each key (tool, versions, configuration): JSON behind a line with its checksum.
+Whatever cannot be read is as if it were not there. A file is replaced as a whole, and what other runs have found meanwhile is taken
+over. Paths are absolute: the command line, flake8 and editors, in whichever directory they work, share what they find.
 
 A directory in the project may have come with the project, to claim that its files are clean, or as a link to where nothing
 may be written. There, a cache file is believed only if it knows when its directory was made (the inode and status change time
@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from torchdev_lint.engine.cache_directory import alone, headed, seal, thin_out, write_whole
 from torchdev_lint.engine.cache_format import from_plain, to_plain
 from torchdev_lint.engine.results import Bare, to_bare
+from torchdev_lint.engine.searches import Searches
 from torchdev_lint.engine.stamps import SURE_AFTER, Stamp, digest_of, stamp_of_path
 from torchdev_lint.files import read_bytes
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from torchdev_lint.diagnostics import Diagnostic
     from torchdev_lint.engine.sources import Seen
 
-HEAD = b"torchdev-lint results 3"
+HEAD = b"torchdev-lint results 4"
 MAX_BYTES = 64_000_000
 """Size of one of them."""
 _MALFORMED = (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError)
@@ -64,6 +65,7 @@ class _Entry:
     own: int
     files: list[int]
     directories: list[int]
+    searches: list[int]
     found: list[Any]
     warnings: list[str]
     bare: list[Any] | bool | None = None
@@ -79,6 +81,7 @@ class Cache:
     trusted: bool = True
     _files: list[_File] = field(default_factory=list)
     _directories: list[_Directory] = field(default_factory=list)
+    _searches: Searches = field(default_factory=Searches)
     _entries: dict[str, _Entry] = field(default_factory=dict)
     _file_index: dict[str, int] = field(default_factory=dict)
     _directory_index: dict[str, int] = field(default_factory=dict)
@@ -118,6 +121,7 @@ class Cache:
             for path, stamp, names in content["directories"]
         ]
         entries = {path: _Entry(*entry) for path, entry in content["entries"].items()}
+        self._searches = Searches.from_plain(content["listings"], content["searches"])
         self._files, self._directories, self._entries = files, directories, entries
         self._file_index = {one.path: index for index, one in enumerate(files)}
         self._directory_index = {one.path: index for index, one in enumerate(directories)}
@@ -152,11 +156,16 @@ class Cache:
     def reads(self, path: str) -> list[str]:
         """The files, with absolute paths, that the result of a file depends on besides the file itself."""
         entry = self._entries.get(self._absolute(path))
-        return [] if entry is None else [self._files[index].path for index in entry.files]
+        if entry is None:
+            return []
+        searched = self._searches.searched(entry.searches)
+        found = [path for root in searched for path, _ in self._searches.files(root)]
+        return [*(self._files[index].path for index in entry.files), *found]
 
     def looked_at(self) -> Iterator[tuple[str, Stamp | None, dict[str, bool] | None]]:
         """What the results that were asked for rest on, some of it several times: files with their stamps, if these say enough; directories
-        with the names that were sought there, and whether they were there."""
+        with the names that were sought there, and whether they were there, or with their stamps if anything in them was sought."""
+        searched: set[str] = set()
         for path in self._visited:
             entry = self._entries.get(path)
             if entry is None:
@@ -167,6 +176,10 @@ class Cache:
             for index in entry.directories:
                 directory = self._directories[index]
                 yield directory.path, None, directory.names
+            searched |= self._searches.searched(entry.searches)
+        for root in searched:
+            for path, stamp in (*self._searches.files(root), *self._searches.directories(root)):
+                yield path, stamp, None
 
     def look_again(self) -> None:
         """Files may have changed since they were last looked at."""
@@ -174,6 +187,7 @@ class Cache:
             file.holds = None
         for directory in self._directories:
             directory.holds = None
+        self._searches.look_again()
 
     def _entry(self, path: str) -> _Entry | None:
         """What is known of a file, if it holds."""
@@ -212,18 +226,34 @@ class Cache:
         if seen is not None:
             files = [self._file(other, *told) for other, told in seen.files.items()]
             directories = [self._directory(where, *told) for where, told in seen.directories.items()]
+        searches = self._searched(seen)
+        if searches is None:
+            self._entries.pop(path, None)
+            return  # The project changed while the file was checked.
         plain = [to_plain(one) for one in found]
         told: list[Any] | bool | None = None
         if bare is not None:
             plainly = [to_bare(one) for one in found]
             told = True if list(bare) == plainly else [list(one) for one in bare]
         self._entries[path] = _Entry(
-            own, [one for one in files if one != own], directories, plain, list(warnings), told
+            own, [one for one in files if one != own], directories, searches, plain, list(warnings), told
         )
+
+    def _searched(self, seen: Seen | None) -> list[int] | None:
+        """The numbers of the searches that were made; None if one of them would now find something else."""
+        found: list[int] = []
+        if seen is None:
+            return found
+        for key, files in seen.searches.items():
+            index = self._searches.add(key, files, seen.listings[key[0]])
+            if index is None:
+                return None
+            found.append(index)
+        return found
 
     def save(self) -> None:
         """Write what is known, if anything is new. What cannot be written is not kept, and nothing else happens."""
-        if not self._changed:
+        if not self._changed and not self._searches.changed:
             return
         directory = os.path.dirname(self.path)
         if not self.trusted and os.path.islink(directory):
@@ -237,16 +267,28 @@ class Cache:
                 return
             write_whole(self.path, headed(HEAD, body) + b"\n" + body)
             self._read_at, self._changed = stamp_of_path(self.path), False
+            self._searches.changed = False
             thin_out(directory)
 
     def _body(self, sealed: list[int] | None) -> bytes:
+        listings, searches = self._searches.to_plain()
         content = {
             "key": self.key,
             "seal": sealed,
             "files": [[one.path, one.stamp, one.digest] for one in self._files],
             "directories": [[one.path, one.stamp, one.names] for one in self._directories],
+            "listings": listings,
+            "searches": searches,
             "entries": {
-                path: [entry.own, entry.files, entry.directories, entry.found, entry.warnings, entry.bare]
+                path: [
+                    entry.own,
+                    entry.files,
+                    entry.directories,
+                    entry.searches,
+                    entry.found,
+                    entry.warnings,
+                    entry.bare,
+                ]
                 for path, entry in self._entries.items()
             },
         }
@@ -262,10 +304,10 @@ class Cache:
         for index in entry.files:
             if not self._file_holds(files[index]):
                 return False
-        for index in entry.directories:  # noqa: SIM110
+        for index in entry.directories:
             if not self._directory_holds(directories[index]):
                 return False
-        return True
+        return all(map(self._searches.hold, entry.searches))
 
     def _file_holds(self, one: _File) -> bool:
         if one.holds is None:
@@ -337,10 +379,12 @@ class Cache:
                 continue
             files = [self._file_of(other._files[index]) for index in (entry.own, *entry.files)]
             directories = [self._directory_of(other._directories[index]) for index in entry.directories]
-            if None not in files and None not in directories:
+            searches = [self._searches.taken_from(other._searches, index) for index in entry.searches]
+            if None not in files and None not in directories and None not in searches:
                 own, *more = [one for one in files if one is not None]
                 kept = [one for one in directories if one is not None]
-                self._entries[path] = _Entry(own, more, kept, entry.found, entry.warnings, entry.bare)
+                made = [one for one in searches if one is not None]
+                self._entries[path] = _Entry(own, more, kept, made, entry.found, entry.warnings, entry.bare)
 
     def _file_of(self, one: _File) -> int | None:
         """The index of a file as another run saw it; None if it was seen otherwise here."""
@@ -371,12 +415,14 @@ class Cache:
             for path, entry in self._entries.items()
             if all(self._files[index].holds is not False for index in (entry.own, *entry.files))
             and all(self._directories[index].holds is not False for index in entry.directories)
+            and not any(map(self._searches.known_to_fail, entry.searches))
             and (path in self._visited or os.path.exists(self._files[entry.own].path))
         }
         used = sorted({index for entry in kept.values() for index in (entry.own, *entry.files)})
         files = {old: new for new, old in enumerate(used)}
         used_directories = sorted({index for entry in kept.values() for index in entry.directories})
         directories = {old: new for new, old in enumerate(used_directories)}
+        searches = self._searches.keep(index for entry in kept.values() for index in entry.searches)
         self._files = [self._files[index] for index in used]
         self._directories = [self._directories[index] for index in used_directories]
         self._entries = {
@@ -384,6 +430,7 @@ class Cache:
                 files[entry.own],
                 [files[index] for index in entry.files],
                 [directories[index] for index in entry.directories],
+                [searches[index] for index in entry.searches],
                 entry.found,
                 entry.warnings,
                 entry.bare,

@@ -7,8 +7,8 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from torchdev_lint.config import DEFAULT_EXCLUDE
 from torchdev_lint.engine.check import unify_newlines
+from torchdev_lint.engine.listings import MAX_BYTES, Below, SearchKey, listed
 from torchdev_lint.engine.parsing import ParseError, parse_module
 from torchdev_lint.engine.stamps import Stamp, digest_of, stamp_of, stamp_of_path
 from torchdev_lint.files import read_bytes
@@ -17,17 +17,10 @@ from torchdev_lint.source.document import Document, SourceError
 if TYPE_CHECKING:
     import libcst as cst
 
-MAX_BYTES = 400_000
-"""Files longer than this are data, or generated: they are not read for what imports them."""
-MAX_NOTEBOOK_BYTES = 10 * MAX_BYTES
-"""The same for notebooks, which hold pictures and are only searched."""
 MAX_KEPT = 2_200_000
 """Bytes of source text whose trees are kept. Those that were only asked for once go first, then those used least recently."""
 TEXT_ALONE = 30
 """Times as much memory as a text is taken by its tree, about: that is what a text counts less that is kept without."""
-MAX_FILES = 1_000
-"""Of a project that is searched for callers."""
-_NOT_OF_PROJECTS = {*DEFAULT_EXCLUDE, "env"}
 
 
 @dataclass(slots=True)
@@ -37,45 +30,11 @@ class Seen:
     directories: dict[str, tuple[Stamp | None, dict[str, bool]]] = field(default_factory=dict)
     """By directory: its stamp before it was looked at (None when there is none), and which names were there."""
     files: dict[str, tuple[Stamp, str]] = field(default_factory=dict)
-    """By path: the stamp, and the digest of the content (empty when it was not read)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Below:
-    """What Python files, notebooks and directories there are below a directory."""
-
-    directories: dict[str, Stamp | None]
-    files: dict[str, Stamp]
-    notebooks: dict[str, Stamp]
-
-
-def listed(directory: str) -> Below | None:
-    """What is below a directory, sorted; None for more than `MAX_FILES` files, or directories."""
-    below = Below({}, {}, {})
-    pending = [directory]
-    while pending:
-        current = pending.pop()
-        below.directories[current] = stamp_of_path(current)
-        try:
-            with os.scandir(current) as entries:
-                listing = sorted(entries, key=lambda entry: entry.name)
-            for entry in listing:
-                if entry.is_dir(follow_symlinks=False):
-                    if not entry.name.startswith(".") and entry.name not in _NOT_OF_PROJECTS:
-                        pending.append(entry.path)
-                elif entry.name.endswith(".py"):
-                    status = entry.stat()
-                    if status.st_size <= MAX_BYTES:
-                        below.files[entry.path] = stamp_of(status)
-                elif entry.name.endswith(".ipynb"):
-                    status = entry.stat()
-                    if status.st_size <= MAX_NOTEBOOK_BYTES:
-                        below.notebooks[entry.path] = stamp_of(status)
-        except OSError:
-            continue
-        if len(below.files) > MAX_FILES or len(below.directories) > MAX_FILES:
-            return None
-    return Below(below.directories, dict(sorted(below.files.items())), below.notebooks)
+    """By path: the stamp, and the digest of the content."""
+    searches: dict[SearchKey, tuple[str, ...]] = field(default_factory=dict)
+    """The files that searches found."""
+    listings: dict[str, str] = field(default_factory=dict)
+    """By directory that was searched: `Below.fingerprint` of it."""
 
 
 @dataclass(slots=True)
@@ -137,28 +96,33 @@ class DiskSources:
         self._below.clear()
         self._mentioning.clear()
 
+    def searches(self, directory: str, path: str) -> bool:
+        """Whether a file is one of those below a directory that are searched: none is where there are too many."""
+        below = self._listed(directory)
+        return below is not None and (path in below.files or path in below.notebooks)
+
     def mentioning(self, directory: str, word: str, *, notebooks: bool = False) -> tuple[str, ...]:
         """The Python files (or notebooks) below a directory whose text has the word; none where there are too many files to look.
 
-        What is concluded from it depends on each of those files, and on which there are.
+        What is concluded from it depends on what is found, as long as nothing is read of it.
         """
-        if directory not in self._below:
-            self._below[directory] = listed(directory)
-        below = self._below[directory]
+        below = self._listed(directory)
         if below is None:
             return ()
         files = below.notebooks if notebooks else below.files
-        if self._seen is not None:
-            for path, stamp in below.directories.items():
-                # nothing stands under the empty name, but it is found: this holds as long as the directory is as it was
-                self._seen.directories.setdefault(path, (stamp, {}))[1][""] = False
-            for path, stamp in files.items():
-                self._seen.files.setdefault(path, (stamp, ""))
         key = (directory, word, notebooks)
         if key not in self._mentioning:
             sought = word.encode()
             self._mentioning[key] = tuple(path for path in files if sought in (_data(path) or b""))
+        if self._seen is not None:
+            self._seen.searches[key] = self._mentioning[key]
+            self._seen.listings[directory] = below.fingerprint
         return self._mentioning[key]
+
+    def _listed(self, directory: str) -> Below | None:
+        if directory not in self._below:
+            self._below[directory] = listed(directory)
+        return self._below[directory]
 
     def text(self, path: str) -> str | None:
         """The text of a file, with "\\n" for every line end; None when it cannot be read or is too long."""

@@ -44,6 +44,9 @@ class Imports(Protocol):
     def documents(self, words: Sequence[str]) -> bool:
         """Whether a README of the project, beside the checked file or above it, has one of these words."""
 
+    def is_searched(self) -> bool:
+        """Whether the other files of the project are in sight."""
+
     def mentioning(self, word: str) -> list[tuple[str, str]] | None:
         """The other files of the project, by absolute path, with their texts, that have a word; None where they are not known."""
 
@@ -139,6 +142,10 @@ class NoImports:
 
     def documents(self, words: Sequence[str]) -> bool:
         """None are known."""
+        return False
+
+    def is_searched(self) -> bool:
+        """They are not."""
         return False
 
     def mentioning(self, word: str) -> list[tuple[str, str]] | None:

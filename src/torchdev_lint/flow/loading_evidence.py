@@ -63,7 +63,7 @@ def is_missing(frame: Frame, call: cst.Call) -> bool:
     top, method = _definition_around(analysis, call)
     if _fills_itself(frame) or _is_of_networks(analysis) or _insists(analysis, as_program=top is None):
         return True
-    if analysis.imports.mentioning("torch") is None:
+    if not analysis.imports.is_searched():
         return False  # there are too many files to look
     name = "" if top is None else top.name.value
     keys = _keys_read(frame, call)
@@ -81,7 +81,7 @@ def needs_accelerator(frame: Frame, call: cst.Call) -> bool:
     top, _ = _definition_around(frame.analysis, call)
     if _insists(frame.analysis, as_program=top is None):
         return True
-    if not frame.analysis.imports.is_known() or frame.analysis.imports.mentioning("torch") is None:
+    if not frame.analysis.imports.is_searched():
         return False
     name = "" if top is None else top.name.value
     return frame.analysis.learn(_needs_accelerator, frame.analysis, name)

@@ -44,7 +44,7 @@ def _is_private(function: Function) -> bool:
 
 
 def _is_one(analysis: Analysis, name: str) -> bool:
-    if _SPEAKS.search(analysis.written) or analysis.imports.mentioning(name) is None:
+    if _SPEAKS.search(analysis.written) or not analysis.imports.is_searched():
         return False
     named = False
     for _, block, body, whole in naming(analysis, blocks(analysis.written), analysis.source.path, name):

@@ -88,6 +88,9 @@ class Sources(Protocol):
     def tree(self, path: str) -> cst.Module | None:
         """The parsed text; None when it does not parse."""
 
+    def searches(self, directory: str, path: str) -> bool:
+        """Whether a file is one of those below a directory that are searched: none is where there are too many."""
+
     def mentioning(self, directory: str, word: str, *, notebooks: bool = False) -> tuple[str, ...]:
         """The Python files (or notebooks) below a directory whose text has the word; none where there are too many files to look."""
 
@@ -172,7 +175,7 @@ class Project:
             if self.sources.exists(os.path.join(root, name))
         ):
             return False
-        return self.path in self.sources.mentioning(above[-1], "torch")
+        return self.is_searched()
 
     def imported_texts(self, importer: str, base: str, names: Sequence[str]) -> list[tuple[str, str]]:
         """The files of the project, by path, with their texts, that `from base import names` in another file reads."""
@@ -244,14 +247,18 @@ class Project:
             if self.sources.exists(path := os.path.join(directory, name))
         )
 
+    def is_searched(self) -> bool:
+        """Whether there is a root, and not too many files below it."""
+        above = up_to_root(os.path.dirname(self.path), self.sources.exists)
+        return above is not None and self.sources.searches(above[-1], self.path)
+
     def mentioning(self, word: str) -> list[tuple[str, str]] | None:
         """The other files of the project, with their texts, that have a word; None without a root, or where there are too many to look.
 
         Tests do not count.
         """
         above = up_to_root(os.path.dirname(self.path), self.sources.exists)
-        notebook = self.path.endswith(".ipynb")
-        if above is None or self.path not in self.sources.mentioning(above[-1], "torch", notebooks=notebook):
+        if above is None or not self.is_searched():
             return None
         found = [
             path

@@ -41,6 +41,7 @@ class Looked:
     sources: Sources
     existing: dict[str, bool] = field(default_factory=dict)
     texts: dict[str, str | None] = field(default_factory=dict)
+    searched: dict[tuple[str, str], bool] = field(default_factory=dict)
     mentions: dict[tuple[str, str, bool], tuple[str, ...]] = field(default_factory=dict)
 
     def exists(self, path: str) -> bool:
@@ -61,6 +62,14 @@ class Looked:
         self.text(path)
         return self.sources.tree(path)
 
+    def searches(self, directory: str, path: str) -> bool:
+        """Whether a file is one of those below a directory that are searched."""
+        asked = (directory, path)
+        found = self.searched.get(asked)
+        if found is None:
+            found = self.searched[asked] = self.sources.searches(directory, path)
+        return found
+
     def mentioning(self, directory: str, word: str, *, notebooks: bool = False) -> tuple[str, ...]:
         """The files below a directory that have a word."""
         asked = (directory, word, notebooks)
@@ -74,6 +83,7 @@ class Looked:
         return (
             all(sources.exists(path) == found for path, found in self.existing.items())
             and all(sources.text(path) == text for path, text in self.texts.items())
+            and all(sources.searches(*asked) == found for asked, found in self.searched.items())
             and all(
                 sources.mentioning(directory, word, notebooks=notebooks) == found
                 for (directory, word, notebooks), found in self.mentions.items()

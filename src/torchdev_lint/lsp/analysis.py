@@ -78,6 +78,10 @@ class EditorSources:
         held = self.open.get(path)
         return self.disk.text(path) if held is None else unify_newlines(held)
 
+    def searches(self, directory: str, path: str) -> bool:
+        """Whether a file is one of those below a directory that are searched, as they are on disk."""
+        return self.disk.searches(directory, path)
+
     def mentioning(self, directory: str, word: str, *, notebooks: bool = False) -> tuple[str, ...]:
         """The Python files (or notebooks) below a directory that have a word, as they are on disk."""
         return self.disk.mentioning(directory, word, notebooks=notebooks)

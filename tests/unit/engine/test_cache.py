@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,7 @@ from torchdev_lint.engine.cache_format import FIELDS, from_plain, to_plain
 from torchdev_lint.engine.cache_key import cache_key
 from torchdev_lint.engine.caches import Caches
 from torchdev_lint.engine.jobs import Job
+from torchdev_lint.engine.listings import listed
 from torchdev_lint.engine.results import NO_FIXES
 from torchdev_lint.engine.run import run
 from torchdev_lint.engine.sources import Seen
@@ -143,6 +145,118 @@ def test_a_caller_that_appears_or_changes_is_seen(
         "import torch\nfrom geometry import centered\ndef train(p):\n    return centered(p.cuda())\n"
     )
     assert [one.split(":")[2][:6] for one in lint()[1]] == ["TDV005"]
+
+
+CENTERED = "import torch\ndef centered(poses: torch.Tensor):\n    return torch.eye(4) @ poses\n"
+READER = "import torch\nfrom geometry import centered\ndef read(p):\n    return centered(torch.tensor(p))\n"
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        ("runs/exp1/weights.pt", "..."),
+        ("log.txt", "centered("),
+        ("other.py", "# nothing that is sought\nx = 4\n"),
+        ("further/readers.py", "import os\n"),
+        (".hidden/reading.py", READER),
+    ],
+)
+def test_what_a_search_would_not_find_does_not_count(
+    project: Path, lint: Callable[..., tuple[list[str], list[str]]], written: str, text: str
+) -> None:
+    """Training writes weights and logs beside its program: that is no reason to check it again."""
+    (project / "geometry.py").write_text(CENTERED)
+    (project / "other.py").write_text("x = 3\n")
+    for path in (project / "geometry.py", project / "other.py", project):
+        aged(path)
+    _, found = lint()
+    assert [one.split(":")[2][:6] for one in found] == ["TDV005"]
+    assert lint() == ([], found)
+    (project / written).parent.mkdir(parents=True, exist_ok=True)
+    (project / written).write_text(text)
+    checked, again = lint()
+    assert "geometry.py" not in checked
+    assert again == found
+    (project / "reading.py").write_text(READER)
+    checked, again = lint()
+    assert "geometry.py" in checked
+    assert again == []
+
+
+def test_what_is_written_into_a_directory_that_came_later_counts(
+    project: Path, lint: Callable[..., tuple[list[str], list[str]]]
+) -> None:
+    (project / "geometry.py").write_text(CENTERED)
+    _, found = lint()
+    (project / "readers").mkdir()
+    assert lint() == ([], found)
+    aged(project)
+    aged(project / "readers")
+    assert lint() == ([], found)
+    (project / "readers" / "reading.py").write_text(READER)
+    assert lint() == (["geometry.py"], [])
+    (project / "readers" / "reading.py").unlink()
+    assert lint() == (["geometry.py"], found)
+
+
+def test_a_project_that_changes_while_it_is_checked_is_checked_again(
+    project: Path, lint: Callable[..., tuple[list[str], list[str]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "geometry.py").write_text(CENTERED)
+    aged(project / "geometry.py")
+    put = Cache.put
+
+    def late(self: Cache, *told: Any) -> None:
+        (project / "elsewhere.py").write_text("import torch\n")
+        put(self, *told)
+
+    monkeypatch.setattr(Cache, "put", late)
+    _, found = lint()
+    monkeypatch.undo()
+    monkeypatch.chdir(project)
+    caches = Caches(str(project / "kept"))
+    assert (
+        caches.result(
+            "geometry.py", Config(root=str(project), off_by_default=frozenset({"TDV101"})), NO_FIXES, None
+        )
+        is None
+    )
+    assert found
+
+
+def searched(project: Path, word: str, *found: str) -> Seen:
+    below = listed(str(project))
+    assert below is not None
+    key = (str(project), word, False)
+    paths = tuple(str(project / name) for name in found)
+    return Seen({}, {}, {key: paths}, {str(project): below.fingerprint})
+
+
+def test_runs_at_the_same_time_share_what_they_searched(project: Path) -> None:
+    for name in ("a.py", "b.py", "c.py"):
+        (project / name).write_text(f"import torch\n{name[0]}()\n")
+        aged(project / name)
+    where = str(project / "kept")
+    first, second = (Cache.load(where, "key") for _ in range(2))
+
+    def put(cache: Cache, name: str, said: str, seen: Seen) -> None:
+        stamp = stamp_of_path(str(project / name))
+        assert stamp is not None
+        cache.put(str(project / name), stamp, said, seen, (), [said])
+
+    put(first, "a.py", "by the first", searched(project, "b()", "b.py"))
+    put(second, "b.py", "by the second", searched(project, "b()", "b.py"))
+    first.save()
+    second.save()
+    last = Cache.load(where, "key")
+    assert [last.look_up(str(project / name)) is not None for name in ("a.py", "b.py")] == [True, True]
+    (project / "c.py").write_text("import torch\nc(d())\n")
+    third = Cache.load(where, "key")
+    put(third, "c.py", "by the third", searched(project, "d()", "c.py"))
+    third.save()
+    (project / "c.py").write_text("import torch\nc(b())\n")
+    last = Cache.load(where, "key")
+    assert [last.look_up(str(project / name)) for name in ("a.py", "b.py", "c.py")] == [None, None, None]
 
 
 def test_a_change_that_leaves_time_and_size_alone_is_seen(

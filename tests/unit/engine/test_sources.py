@@ -8,7 +8,8 @@ from pathlib import Path
 import libcst as cst
 import pytest
 
-from torchdev_lint.engine.sources import DiskSources, listed
+from torchdev_lint.engine.listings import listed
+from torchdev_lint.engine.sources import DiskSources
 from torchdev_lint.flow import trees
 from torchdev_lint.flow.trees import remembered
 
