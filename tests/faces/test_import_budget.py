@@ -32,7 +32,10 @@ OWN = (
 ).split()
 """Our own rooms and modules; not the inference, no rule, no server, not the harness."""
 
-KEPT = "cache cache_directory cache_format cache_key caches limits program results run settings stamps unchanged workers"
+KEPT = (
+    "cache cache_directory cache_format cache_key caches limits listings program results run searches settings stamps "
+    "unchanged workers"
+)
 """Of the engine: what reads results that were kept. Nothing that reads, checks or fixes a file."""
 
 
