@@ -50,6 +50,11 @@ def _may_be_within(frame: Frame, part: Object, whole: Object) -> bool:
     return not _holds(frame, part, whole, set())
 
 
+def is_within(frame: Frame, part: Object, whole: Object) -> bool:
+    """Whether a module is known to hold another one, at any depth."""
+    return frame.state(whole).kind == "module" and _holds(frame, whole, part, set())
+
+
 def _holds(frame: Frame, whole: Object, part: Object, seen: set[object]) -> bool:
     seen.add(whole.key)
     state = frame.state(whole)

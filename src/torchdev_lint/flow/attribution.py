@@ -29,6 +29,7 @@ from torchdev_lint.flow.evidence import (
 )
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.host_functions import HOST_FILE, shows_something, transforms_of
+from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import (
     ATTRIBUTE,
     Accelerator,
@@ -468,7 +469,8 @@ def report_at(frame: Frame, operand: Operand, found: Conflict) -> Report | None:
             place = place_of(current, origin.node, value if origin.node.star != "**" else operand.value)
         origin = origin.inner
     if current.source.foreign and root is not None:
-        handed = _handed_inside(current, root, operand.device, crossed)
+        objects = found.level == Level.CERTAIN
+        handed = _handed_inside(current, root, operand.device, crossed, in_objects=objects)
         if handed is not None:
             return handed
     return Report(place, current, operand.device, tuple(crossed))
@@ -489,10 +491,12 @@ def _hangs_on_switch(frame: Frame) -> bool:
     )
 
 
-def _handed_inside(frame: Frame, root: Origin, given: Device, crossed: list[Frame]) -> Report | None:
+def _handed_inside(
+    frame: Frame, root: Origin, given: Device, crossed: list[Frame], *, in_objects: bool
+) -> Report | None:
     """Where the file that is checked hands a tensor to a function of another one inside of a list or dict; None if it does not.
 
-    What it does with its own tensors is told when that file is checked.
+    `in_objects`: or inside of a plain object. What it does with its own tensors is told when that file is checked.
     """
     entered = frame
     while entered.caller is not None and entered.caller.source.foreign:
@@ -503,7 +507,8 @@ def _handed_inside(frame: Frame, root: Origin, given: Device, crossed: list[Fram
     found = [
         (argument, value)
         for name, value in entered.handed.items()
-        if _holds(value, root) and (argument := _argument_for(entered, entered.call, name)) is not None
+        if _holds(frame, value, root, in_objects=in_objects)
+        and (argument := _argument_for(entered, entered.call, name)) is not None
     ]
     if not found:
         return None
@@ -518,20 +523,32 @@ def _handed_inside(frame: Frame, root: Origin, given: Device, crossed: list[Fram
     place = (
         place_of(caller, argument, held) if node is argument.value else place_of(caller, node, Tensor(given))
     )
+    if not _holds(frame, held, root):
+        # it need not have a way to move what it keeps
+        place = replace(place, container=place.container or "list", mixed=True, in_object=True)
     return Report(place, caller, given, tuple(crossed))
 
 
-def _holds(value: Value, root: Origin) -> bool:
-    """Whether a list or dict holds what was made there."""
+def _holds(frame: Frame, value: Value, root: Origin, *, in_objects: bool = False) -> bool:
+    """Whether a list or dict, or (`in_objects`) an instance of a class of the project, holds what was made there."""
     match value:
         case Tensor(device=device):
             return any(leaf.origin is not None and leaf.origin.root() == root for leaf in leaves(device))
         case Items(items):
-            return any(_holds(item, root) for item in items)
+            return any(_holds(frame, item, root, in_objects=in_objects) for item in items)
         case Many(element):
-            return _holds(element, root)
+            return _holds(frame, element, root, in_objects=in_objects)
         case Entries():
-            return any(_holds(entry, root) for entry in value.values())
+            return any(_holds(frame, entry, root, in_objects=in_objects) for entry in value.values())
+        case Object() if in_objects:
+            state = frame.state(value)
+            # a data set is on the CPU, and right there
+            of_project = state.model is not None and not state.model.has_unseen_base()
+            return (
+                state.kind == "instance"
+                and of_project
+                and any(_holds(frame, held, root) for held in state.attributes.values())
+            )
         case _:
             return False
 

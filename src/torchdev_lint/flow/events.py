@@ -25,7 +25,8 @@ class Place:
     `node` is the place to report; `value_node` the expression inside it (they differ for `idx=f(x)`); `star` is "", "*"
     or "**"; `container`: the value is a plain `list` or `dict` of tensors, not a mapping with `.to`; `item_node`: the expression
     that makes each item of a list, where it is written out; `needs_parentheses`: a method cannot be called on the text of that, or
-    else of the value, as it stands; `unsure`: it may be a container; `mixed`: the container holds other things besides.
+    else of the value, as it stands; `unsure`: it may be a container; `mixed`: the container holds other things besides;
+    `in_object`: it is, or holds, an object of the project's own that keeps the tensor.
     """
 
     node: Any
@@ -38,6 +39,7 @@ class Place:
     unsure: bool = False
     mixed: bool = False
     item_node: Any = None
+    in_object: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +212,10 @@ class UnregisteredModule:
 
 @dataclass(frozen=True, slots=True)
 class LateSubmodule:
-    """A part was attached to a module that had been moved already; `target` names the module's device."""
+    """A part was attached to a module that had been moved already; `target` names the module's device.
+
+    `by`: the function of another file that attaches it, to the module that it is given; then `node` is the call of it.
+    """
 
     node: Any
     attribute: str
@@ -221,6 +226,7 @@ class LateSubmodule:
     module: Leaf
     meets: Any
     needs_parentheses: bool = False
+    by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

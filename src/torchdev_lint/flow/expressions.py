@@ -20,8 +20,10 @@ from torchdev_lint.flow import (
     literals,
     lost_index,
     module_containers,
+    operands,
     operations,
     optimizers,
+    registries,
     special_methods,
     torch_devices,
     truths,
@@ -64,6 +66,7 @@ from torchdev_lint.flow.values import (
     Truth,
     Value,
     alternatives,
+    each_of,
     element_of,
     if_not_none,
     join,
@@ -222,6 +225,8 @@ def visit_IfExp(frame: Frame, node: cst.IfExp) -> Value:
     # of a mere value both cases are read: in a choice within a choice, as a fix may write it, one of them is settled
     if settled is not None and (moves or test in (TRUE, FALSE)):
         return frame.evaluate(node.body if settled else node.orelse)
+    if _takes_one_of_many(frame, node):
+        return frame.evaluate(node.body)
     if moves:
         then, otherwise = frame.either(
             test, lambda: frame.evaluate(node.body), lambda: frame.evaluate(node.orelse)
@@ -233,6 +238,23 @@ def visit_IfExp(frame: Frame, node: cst.IfExp) -> Value:
             otherwise = frame.evaluate(node.orelse)
     lost_index.check_choice(frame, node, test, then, otherwise)
     return _choice(test, then, otherwise)
+
+
+def _takes_one_of_many(frame: Frame, node: cst.IfExp) -> bool:
+    """Whether one of any number of things is taken, `caches[i] if caches else None`: where there is none, nothing is meant to be."""
+    match node:
+        case cst.IfExp(test=test, body=cst.Subscript(value=held), orelse=cst.Name(value="None")) if (
+            operands.dotted(test) is not None and operands.dotted(test) == operands.dotted(held)
+        ):
+            with frame.quietly():
+                value = frame.evaluate(test)
+            return isinstance(value, Many) and all(
+                isinstance(one, Tensor)
+                or (isinstance(one, Object) and frame.state(one).kind in ("instance", "module"))
+                for one in each_of(value.element)
+            )
+        case _:
+            return False
 
 
 def _may_move(node: cst.IfExp) -> bool:
@@ -481,7 +503,10 @@ def subscript(frame: Frame, node: cst.CSTNode, value: Value, keys: list[Value]) 
             return without_cell(element_of(value))
         case Entries(), Truth(formula) if {True, False} <= {name for name, _ in value.entries}:
             return _choice(formula, value.get(True), value.get(False))
-        case Entries(entries=entries, open=is_open), _:
+        case Entries(), _:
+            if isinstance(node, cst.Subscript):
+                value = registries.filled(frame, value, key, node.value)
+            entries, is_open = value.entries, value.open
             chosen = None if is_open else choices.one_of(frame, node, dict(entries), key)
             found = containers.item(value, key) if chosen is None else chosen
             return found if isinstance(key, Literal) else without_cell(found)

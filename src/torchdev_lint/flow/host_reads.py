@@ -56,9 +56,19 @@ def check_method(frame: Frame, receiver: Value, name: str, site: CallSite) -> No
             return
         if is_chosen(frame, site.node, site.receiver):
             return
-        # only tensors have the method: bringing the receiver over here is right for every caller
-        report = Report(place_of(frame, site.receiver, receiver), frame, operand.device)
-        _publish(frame, site.node, f".{name}()", report, found)
+        report = _reported(frame, operand, found)
+        if report is not None:
+            _publish(frame, site.node, f".{name}()", report, found)
+
+
+def _reported(frame: Frame, operand: Operand, found: Conflict) -> Report | None:
+    """Where a method that reads is told of: only tensors have it, so that bringing the receiver over there is right for every caller.
+
+    But what another file reads was handed to it: whoever wrote that means to be given what is on the CPU.
+    """
+    if frame.source.foreign and found.level == Level.CERTAIN:
+        return report_at(frame, operand, found)
+    return Report(place_of(frame, operand.node, operand.value), frame, operand.device)
 
 
 def _note_unproven(

@@ -50,6 +50,9 @@ class Imports(Protocol):
     def mentioning(self, word: str) -> list[tuple[str, str]] | None:
         """The other files of the project, by absolute path, with their texts, that have a word; None where they are not known."""
 
+    def read_entering(self, name: str) -> bool:
+        """Read the file of the project that enters something under a name in a table; whether there is one that was not read yet."""
+
     def imported(self, frame: Frame, base: str, name: str) -> Value:
         """What `from base import name` binds (`import base` when `name` is empty)."""
 
@@ -151,6 +154,10 @@ class NoImports:
     def mentioning(self, word: str) -> list[tuple[str, str]] | None:
         """It is not known which they are."""
         return None
+
+    def read_entering(self, name: str) -> bool:
+        """There is none."""
+        return False
 
     def imported(self, frame: Frame, base: str, name: str) -> Value:
         """The name's path."""

@@ -22,6 +22,7 @@ from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.imports import joined
 from torchdev_lint.flow.lattice import CPU
 from torchdev_lint.flow.operands import dotted
+from torchdev_lint.flow.registries import enters
 from torchdev_lint.flow.trees import is_main_guard, remembered, walk
 from torchdev_lint.flow.values import (
     UNKNOWN,
@@ -266,6 +267,14 @@ class Project:
             if path != self.path and not _TEST.search(path[len(above[-1]) :])
         ]
         return [(path, self.sources.text(path) or "") for path in found]
+
+    def read_entering(self, name: str) -> bool:
+        """Read the one file of the project that enters a class or function under a name; whether there is one that was not read yet.
+
+        Of several it is not known which the program imports.
+        """
+        found = [path for path, text in self.mentioning(name) or () if enters(text, name)]
+        return len(found) == 1 and found[0] not in self.files and self._load(found[0]) is not None
 
     # -- what import statements bind
 

@@ -72,7 +72,9 @@ def publish_model_call(
         place=report.place,
         model=found.left,
         given=found.right,
-        model_name=_name_of_module(report.frame, callee, moved_by) if against == "model" else callee.text,
+        model_name=_name_of_module(_within_file(report.frame), callee, moved_by)
+        if against == "model"
+        else callee.text,
         model_device=called(found.left, moved_by),
         given_device=called(found.right, given_by),
         target=target,
@@ -112,7 +114,9 @@ def _built(frame: Frame, report: Report, callee: Callee, found: Conflict, unmove
         else:
             target = None if report.frame.rebound_before(name, unmoved) else f"{name}.device"
         return Built(unmoved.node, target, at_fault=True)
-    at_fault = bool(report.crossed) or _is_kept_by_class(report.frame, callee, unmoved)
+    # where another file's code meets the module, what is told there would not be told here
+    inside = bool(report.crossed) or report.frame.source.foreign
+    at_fault = inside or _is_kept_by_class(report.frame, callee, unmoved)
     spot = placements.spot_of(frame, unmoved, callee.thing, report.given, found.right)
     if spot is not None:
         return Built(unmoved.node, spot[1], at_fault, spot[0])
@@ -130,6 +134,13 @@ def _is_kept_by_class(frame: Frame, callee: Callee, unmoved: Origin) -> bool:
     if state.kind != "instance" or state.model is None or callee.thing not in state.attributes.values():
         return False
     return any(part is unmoved.node for part in walk(state.model.node))
+
+
+def _within_file(frame: Frame) -> Frame:
+    """The activation, or the innermost around it, of the file that is checked: in others a module is `self`."""
+    while frame.source.foreign and frame.caller is not None:
+        frame = frame.caller
+    return frame
 
 
 def _name_of_module(frame: Frame, callee: Callee, moved_by: Transfer | None) -> str:

@@ -13,7 +13,7 @@ import libcst as cst
 
 from torchdev_lint.flow import held_helpers, operands
 from torchdev_lint.flow.analysis import AttributeSite
-from torchdev_lint.flow.attached_parts import ATTACHED, SOMEWHERE, whole_of
+from torchdev_lint.flow.attached_parts import ATTACHED, SOMEWHERE, is_within, whole_of
 from torchdev_lint.flow.cures import target_expression
 from torchdev_lint.flow.events import LateSubmodule, UnregisteredModule, UnregisteredTensor
 from torchdev_lint.flow.frame import Frame
@@ -91,7 +91,7 @@ def noted(frame: Frame, holder: Value, name: str, value: Value) -> Value:
             and state.kind == "module"
             and not state.moved
         ):
-            _mark_late(frame, value, Origin(frame.assigning, LATE, frame.uid))
+            _mark_late(frame, value, _attached_by(frame, holder, frame.assigning))
         if frame.building():
             _mark_helper(frame, value, Origin(site.node, ATTRIBUTE, frame.uid, name=name))
         return value
@@ -164,8 +164,27 @@ def note_late(frame: Frame, holder: Object, part: Object, node: cst.CSTNode) -> 
     state = frame.state(part)
     if not frame.state(holder).moved or state.kind != "module" or state.moved or _is_late(state.device):
         return False
-    _mark_late(frame, part, Origin(node, LATE, frame.uid))
+    _mark_late(frame, part, _attached_by(frame, holder, node))
     return True
+
+
+def _attached_by(frame: Frame, holder: Object, node: cst.CSTNode) -> Origin:
+    """What attaches a part too late: `node`, or the call that hands the module to another file's function once it was moved.
+
+    Such a function is right for who calls it before the move.
+    """
+    entered = frame
+    while entered.caller is not None and entered.caller.source.foreign:
+        entered = entered.caller
+    caller = entered.caller
+    if not frame.source.foreign or caller is None or not isinstance(entered.call, cst.Call):
+        return Origin(node, LATE, frame.uid)
+    origins = [leaf.origin for leaf in leaves(frame.state(holder).device)]
+    before = all(origin is None or origin.root().frame < entered.uid for origin in origins)
+    given = (one for value in entered.handed.values() for one in each_of(value) if isinstance(one, Object))
+    if before and any(one == holder or is_within(frame, holder, one) for one in given):
+        return Origin(entered.call, LATE, caller.uid)
+    return Origin(node, LATE, frame.uid)
 
 
 def note_attached(frame: Frame, holder: Value, part: Value, node: cst.CSTNode) -> None:
@@ -420,9 +439,19 @@ def check_late(frame: Frame, thing: Object, node: cst.CSTNode) -> bool:
                 module=found.left,
                 meets=node,
                 needs_parentheses=value is not None and operands.needs_parentheses(value),
+                by=_function_called(late.node),
             ),
         )
     return behind
+
+
+def _function_called(node: cst.CSTNode) -> str:
+    """The function of another file that attaches the part, where the call of it stands for that."""
+    match node:
+        case cst.Call(func=cst.Name(value=name) | cst.Attribute(attr=cst.Name(value=name))):
+            return str(name)
+        case _:
+            return ""
 
 
 def _attached(frame: Frame, node: cst.CSTNode) -> str | None:

@@ -108,6 +108,8 @@ def _message(event: ModelCall) -> str:
     what = quoted(text, "the input")
     if event.place.keyword and event.transfer is None:
         what = f"`{event.place.keyword}`"
+    if event.place.in_object:
+        what = f"what {what} keeps"
     kind = "loss" if event.is_loss else "model"
     if event.against == "input":
         return f"{what} is on {event.given_device}, but `{event.callee}` gets another input on {event.model_device}"

@@ -78,6 +78,8 @@ def _message(event: MixedOperation) -> str:
     what, other = quoted(text, "an operand"), quoted(event.other, "the other operand")
     if what == other:  # a list that holds both
         what, other = f"a tensor in {what}", "another in it"
+    if event.place.in_object:
+        what = f"what {what} keeps"
     through = f": `{event.through}` needs them on one device" if event.through else ""
     return f"{what} is on {event.right_device}, but {other} is on {event.left_device}{through}"
 

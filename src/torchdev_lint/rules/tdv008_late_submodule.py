@@ -19,7 +19,8 @@ Finds submodules that are assigned to a module after its `.to(device)` or `.cuda
 Safe when a name in scope certainly holds the module's device: `.to(device)` is added to the new part.
 
 ## Known limits
-Parts attached in functions of other files are not seen. A later `.to(device)` of the whole module mends it and silences the rule.
+Of a part that a function of another file attaches to the module which it is given, the call is reported, and nothing is fixed: that
+call, or the move, belongs elsewhere. A later `.to(device)` of the whole module mends it and silences the rule.
 """
 
 from __future__ import annotations
@@ -49,10 +50,12 @@ class LateSubmoduleRule(Rule):
     def check(self, event: Event) -> Iterator[Finding]:
         """Every part that stayed behind when the module is called is a finding, where it is attached."""
         assert isinstance(event, LateSubmodule)
-        message = (
-            f"`{event.attribute}` is attached after the module was moved: it stays on {event.device}, "
-            f"the module is on {event.module_device}"
+        attached = (
+            f"`{event.by}` attaches a part to a module that was moved before"
+            if event.by
+            else f"`{event.attribute}` is attached after the module was moved"
         )
+        message = f"{attached}: it stays on {event.device}, the module is on {event.module_device}"
         shown = (*notes(event.module, "the module", event.module_device), Note(event.meets, "called here"))
         fix = None
         if event.value is not None and event.target is not None:

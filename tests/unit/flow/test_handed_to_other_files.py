@@ -1,0 +1,350 @@
+"""What a file hands to functions of other files: told at the call where it is that file's own doing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from torchdev_lint.config import Config
+from torchdev_lint.engine.check import check_source
+from torchdev_lint.engine.sources import DiskSources
+
+
+def _found(directory: Path, files: dict[str, str], checked: str = "main.py") -> list[tuple[str, str]]:
+    """The findings in one of the files: the rule, and the line of the text."""
+    (directory / ".git").mkdir()
+    (directory / ".git" / "HEAD").touch()
+    for name, text in files.items():
+        (directory / name).write_text(text, encoding="utf-8")
+    path = directory / checked
+    text = path.read_text(encoding="utf-8")
+    config = Config(off_by_default=frozenset({"TDV101", "TDV103", "TDV105", "TDV106", "TDV108"}))
+    found = check_source(text, str(path), config, DiskSources())
+    return [(one.code, text.splitlines()[one.range.start.row - 1].strip()) for one in found]
+
+
+HISTORY = """
+class History:
+    def __init__(self):
+        self.rows = []
+
+    def keep(self, row):
+        self.rows.append(row{read})
+"""
+SCORES = """
+import torch
+from torch import nn
+from history import History
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+net = nn.Linear(3, 1).to(device)
+history = History()
+with torch.no_grad():
+    scores = net(torch.rand(4, 3).to(device))
+    history.keep({given})
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "read", "told"),
+    [
+        ("scores", ".detach().numpy()", True),
+        ("scores", ".numpy()", True),
+        ("row=scores", ".numpy()", True),
+        ("scores.cpu()", ".numpy()", False),
+        ("torch.rand(4, 3)", ".numpy()", False),
+        ("scores", ".cpu().numpy()", False),
+        ("scores", ".numpy(force=True)", False),
+        ("scores", ".tolist()", False),
+    ],
+)
+def test_what_another_file_reads_on_the_host(tmp_path: Path, given: str, read: str, told: bool) -> None:
+    """Its function is written for what is on the CPU; the call hands over what is not."""
+    files = {"history.py": HISTORY.format(read=read), "main.py": SCORES.format(given=given)}
+    assert _found(tmp_path, files) == ([("TDV010", f"history.keep({given})")] if told else [])
+
+
+def test_what_another_file_moves_and_reads_is_its_own_doing(tmp_path: Path) -> None:
+    """Where the function moves what it was given, its caller handed over nothing wrong."""
+    history = HISTORY.format(read=".to(self.device).numpy()").replace(
+        "self.rows = []", "self.rows, self.device = [], 'cuda:0'"
+    )
+    assert _found(tmp_path, {"history.py": history, "main.py": SCORES.format(given="torch.rand(2)")}) == []
+
+
+STORE = """
+import torch
+
+
+class Store:
+    def __init__(self, size, dtype=torch.float32, device=None):
+        self.seen = torch.zeros(size, 4, dtype=dtype, device=device)
+
+    def put(self, at, rows):
+        self.seen[at : at + len(rows)] = rows
+        return self.seen[: at + len(rows)]
+
+    @classmethod
+    def per_layer(cls, count, param):
+        return [cls(8, param.dtype{device}) for _ in range(count)]
+"""
+STORED = """
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self, depth):
+        super().__init__()
+        self.depth = depth
+        self.layers = nn.ModuleList(nn.Linear(4, 4) for _ in range(depth))
+
+    def layer(self, i, x, store):
+        if store is not None:
+            x = x + store.put(0, x).mean(0)
+        return self.layers[i](x)
+
+    def forward(self, x, stores=None):
+        for i in range(self.depth):
+            x = self.layer(i, x, {taken})
+        return x
+"""
+USED = """
+import torch
+from net import Net
+from store import Store
+
+device = "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def run(net, x):
+    stores = Store.per_layer(net.depth, net.layers[0].weight)
+    return net(x, stores)
+
+
+def main(depth):
+    net = Net(depth).to(device)
+    print(run(net, torch.rand(2, 4, device=device)).sum().item())
+
+
+if __name__ == "__main__":
+    main(int(input()))
+"""
+
+
+@pytest.mark.parametrize(
+    ("device", "taken", "told"),
+    [
+        ("", "stores[i] if stores else None", True),
+        ("", "stores[i] if stores is not None else None", True),
+        (", param.device", "stores[i] if stores else None", False),
+        (", param.device", "stores[i] if stores is not None else None", False),
+        (", param.device", "stores[i] if len(stores) > i else None", False),
+    ],
+)
+def test_objects_that_keep_tensors(tmp_path: Path, device: str, taken: str, told: bool) -> None:
+    """A list of them, made on the CPU by a classmethod, is handed to a model: in each a tensor meets what is with the model."""
+    files = {
+        "store.py": STORE.format(device=device),
+        "net.py": STORED.format(taken=taken),
+        "main.py": USED,
+    }
+    made = "stores = Store.per_layer(net.depth, net.layers[0].weight)"
+    assert _found(tmp_path, files) == ([("TDV001", made)] if told else [])
+
+
+@pytest.mark.parametrize(("device", "told"), [("", True), (", param.device", False)])
+def test_objects_that_keep_tensors_where_they_meet_a_model(tmp_path: Path, device: str, told: bool) -> None:
+    """The same in the file of the model, as the script brings it about."""
+    taken = "stores[i] if stores else None"
+    files = {"store.py": STORE.format(device=device), "net.py": STORED.format(taken=taken), "main.py": USED}
+    expected = [("TDV004", "x = x + store.put(0, x).mean(0)")]
+    assert _found(tmp_path, files, "net.py") == (expected if told else [])
+
+
+def test_objects_are_not_moved_by_a_fix(tmp_path: Path) -> None:
+    """Who makes them says where; an object of the project's own has no `to`."""
+    files = {
+        "store.py": STORE.format(device=""),
+        "net.py": STORED.format(taken="stores[i] if stores else None"),
+        "main.py": USED,
+    }
+    _found(tmp_path, files)
+    path = tmp_path / "main.py"
+    found = check_source(path.read_text(encoding="utf-8"), str(path), Config(), DiskSources())
+    assert [(one.fix, one.message.partition(" is on ")[0]) for one in found] == [
+        (None, "what `stores` keeps")
+    ]
+
+
+LISTED = """
+import torch
+from torch import nn
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+count = int(input())
+held = {held}
+x = torch.rand(3, device=device) + ({taken})
+"""
+
+
+@pytest.mark.parametrize(
+    ("held", "taken", "told"),
+    [
+        ("[torch.rand(3) for _ in range(count)]", "held[0] if held else None", True),
+        ("[torch.rand(3, device=device) for _ in range(count)]", "held[0] if held else None", False),
+        (
+            "[torch.rand(3, device=device) for _ in range(count)]",
+            "held[0] if held else torch.zeros(3)",
+            False,
+        ),
+    ],
+)
+def test_one_of_any_number_of_things(tmp_path: Path, held: str, taken: str, told: bool) -> None:
+    """Taken `if` there are any: who has none gets None, and not this."""
+    found = _found(tmp_path, {"main.py": LISTED.format(held=held, taken=taken)})
+    assert bool(found) == told
+
+
+ADAPTERS = """
+import torch
+from torch import nn
+
+
+class Adapter(nn.Module):
+    def __init__(self, base):
+        super().__init__()
+        self.base = base
+        self.down = nn.Parameter({down})
+
+    def forward(self, x):
+        return self.base(x) + x @ self.down
+
+
+def adapt(model, names):
+    {first}
+    for parent in list(model.modules()):
+        for name, child in list(parent.named_children()):
+            if name in names:
+                setattr(parent, name, Adapter(child))
+    return model
+
+
+def put_head(model, size):
+    model.head = nn.Linear(3, size)
+
+
+def put_first(model):
+    model.blocks[0] = nn.Linear(3, 3)
+"""
+ADAPTED = """
+import torch
+from torch import nn
+from adapters import adapt, put_first, put_head
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.ModuleList(nn.Linear(3, 3) for _ in range(2))
+        self.head = nn.Linear(3, 1)
+
+    def forward(self, x):
+        for block in self.blocks:
+            x = block(x)
+        return self.head(x)
+
+
+def main(names):
+    model = Net()
+    {steps}
+    print(model(torch.rand(2, 3, device=device)).sum().item())
+
+
+main(input().split())
+"""
+MOVE = "model = model.to(device)"
+
+
+def _adapted(*steps: str, down: str = "torch.zeros(3, 3)", first: str = "pass") -> dict[str, str]:
+    return {
+        "adapters.py": ADAPTERS.format(down=down, first=first),
+        "main.py": ADAPTED.format(steps="\n    ".join(steps)),
+    }
+
+
+@pytest.mark.parametrize(
+    "call", ["adapt(model, names)", "model = adapt(model, names)", "put_head(model, 2)", "put_first(model)"]
+)
+def test_another_file_attaches_a_part_too_late(tmp_path: Path, call: str) -> None:
+    """It is right for who calls it before the move: so the call is at fault, not the function."""
+    assert _found(tmp_path, _adapted(MOVE, call)) == [("TDV008", call)]
+
+
+@pytest.mark.parametrize(
+    "call", ["adapt(model, names)", "model = adapt(model, names)", "put_head(model, 2)", "put_first(model)"]
+)
+@pytest.mark.parametrize("others", [("{}", MOVE), (MOVE, "{}", MOVE), ("{}", MOVE, "model.train()")])
+def test_another_file_attaches_a_part_in_time(tmp_path: Path, call: str, others: tuple[str, ...]) -> None:
+    """Before the move, or before another one."""
+    assert _found(tmp_path, _adapted(*(one.format(call) for one in others))) == []
+
+
+@pytest.mark.parametrize(
+    ("down", "first"),
+    [
+        ("torch.zeros(3, 3, device=base.weight.device)", "pass"),
+        ("base.weight.new_zeros(3, 3)", "pass"),
+        ("torch.zeros(3, 3)", "model.cuda()"),
+        ("torch.zeros(3, 3)", "model.to('cpu')"),
+    ],
+)
+def test_another_file_attaches_a_part_where_the_module_is(tmp_path: Path, down: str, first: str) -> None:
+    """Made beside the layer; or it is that file itself that moves the module before: what is wrong then, is told there."""
+    files = _adapted(MOVE, "adapt(model, names)", down=down, first=first)
+    assert [one for one in _found(tmp_path, files) if one[0] == "TDV008"] == []
+
+
+def test_the_file_that_attaches_parts_is_right(tmp_path: Path) -> None:
+    """What scripts do with its functions is not told there."""
+    assert _found(tmp_path, _adapted(MOVE, "adapt(model, names)"), "adapters.py") == []
+
+
+BLEND = """
+def blend(store, x):
+    return store.seen[0] + x
+"""
+BLENDED = """
+import torch
+from torch.utils.data import Dataset
+from blend import blend
+
+
+class Store{base}:
+    def __init__(self, where):
+        self.seen = torch.zeros(8, 4, device=where)
+
+
+print(blend({given}, torch.rand(4, device="cuda")))
+"""
+
+
+@pytest.mark.parametrize(
+    ("base", "given", "told"),
+    [
+        ("", "Store('cpu')", True),
+        ("", "[Store('cpu')][0]", True),
+        ("", "Store('cuda')", False),
+        ("(Dataset)", "Store('cpu')", False),
+    ],
+)
+def test_an_object_that_keeps_a_tensor(tmp_path: Path, base: str, given: str, told: bool) -> None:
+    """A data set keeps what is on the CPU by right: who reads it takes that along."""
+    main = BLENDED.format(base=base, given=given)
+    found = _found(tmp_path, {"blend.py": BLEND, "main.py": main})
+    assert [code for code, _ in found if code != "TDV002"] == (["TDV004"] if told else [])
+    diagnostics = check_source(main, str(tmp_path / "main.py"), Config(), DiskSources())
+    messages = [one.message for one in diagnostics if one.code == "TDV004"]
+    assert all(message.startswith(f"what `{given}` keeps is on the CPU, but ") for message in messages)
