@@ -55,6 +55,7 @@ MAX_CALLERS = 16
 
 _TEST = re.compile(r"[/\\](?:tests?[/\\]|test_[^/\\]*$|[^/\\]*_test\.py$|conftest\.py$)")
 _READ = "characters read"
+_HANDED_OUT = "objects handed out"
 _STAR = re.compile(r"import\s*\*")
 _CLASS_NAME = re.compile(r"[A-Z]\w*[a-z]")
 
@@ -472,8 +473,19 @@ class Project:
         if analysis is None or tree is None:
             return
         analysis.allow_elsewhere(BUDGET)
+        self._hand_out(analysis)
         with self._aside(analysis, muted=False):
             self._begun(analysis, path, tree).execute(_as_script(tree))
+
+    def _hand_out(self, analysis: Analysis) -> None:
+        """Those who import the checked file get its objects as its own top level left them: its registries are full, its model was moved.
+
+        Once: what others do to them when they are read comes after that.
+        """
+        own = analysis.source.frame
+        if own is not None and not analysis.notes.get(_HANDED_OUT):
+            analysis.notes[_HANDED_OUT] = True
+            self.heap.update(own.env.heap)
 
     def _begun(self, analysis: Analysis, path: str, tree: cst.Module) -> Frame:
         """The activation of another file that is about to be read."""

@@ -157,3 +157,139 @@ def test_no_fault_is_told_twice(tmp_path: Path) -> None:
         "print(evaluate(net, torch.ones(4), 'cuda'))\n"
     )
     assert _found(tmp_path, {"net.py": net, "train.py": train}) == [("TDV005", 5)]
+
+
+SCALES = """
+import torch
+
+SCALES = {{}}
+EXTRA = []
+
+
+def scale(name):
+    def enter(cls):
+        SCALES[name] = cls
+        EXTRA.append(name)
+        return cls
+    return enter
+
+
+@scale("ramp")
+class Ramp:
+    def __init__(self, n, device="cpu"):
+        self.values = torch.linspace(0, 1, n, device=device)
+
+    def __call__(self, h):
+        return h * self.values
+
+
+@scale("flat")
+class Flat:
+    def __init__(self, n, device="cpu"):
+        self.value = 1.0
+
+    def __call__(self, h):
+        return h * self.value
+
+
+def make(config{parameter}):
+    config = dict(config)
+    return SCALES[config.pop("kind")](**config{handed})
+"""
+SCALED = """
+import torch
+from scales import make
+from torch import nn
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+class Net(nn.Module):
+    def __init__(self, scale):
+        super().__init__()
+        self.scale = scale
+        self.proj = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return self.scale(self.proj(x))
+
+
+net = Net(make({{"kind": "{kind}", "n": 4}}{given})).to(device)
+print(net(torch.ones(2, 4, device=device)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameter", "handed", "given", "found"),
+    [
+        ("ramp", "", "", "", [("TDV004", 22)]),
+        ("ramp", ', device="cpu"', ", device=device", "", [("TDV004", 22)]),
+        ("ramp", ', device="cpu"', ", device=device", ", device", []),
+        ("flat", "", "", "", []),
+        ("other", "", "", "", []),
+    ],
+)
+def test_a_registry_of_the_file(
+    tmp_path: Path, kind: str, parameter: str, handed: str, given: str, found: list[tuple[str, int]]
+) -> None:
+    """The script finds in it what the file's decorators have entered."""
+    files = {
+        "scales.py": SCALES.format(parameter=parameter, handed=handed),
+        "train.py": SCALED.format(kind=kind, given=given),
+    }
+    assert _found(tmp_path, files, "scales.py") == found
+
+
+KINDS = """
+import torch
+
+
+class Registry:
+    def __init__(self):
+        self.kinds = {{}}
+
+    def enter(self, cls):
+        self.kinds[cls.__name__] = cls
+        return cls
+
+    def build(self, config):
+        config = dict(config)
+        return self.kinds[config.pop("kind")](**config)
+
+    def scaled(self, values, weight):
+        return weight * torch.linspace(0, 1, {size})
+
+
+KINDS = Registry()
+"""
+LATER = """
+from kinds import KINDS
+from torch import nn
+
+
+@KINDS.enter
+class Head(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.proj = nn.Linear(n, n)
+
+    def forward(self, x):
+        return KINDS.scaled(x, self.proj.weight)
+"""
+BUILDS = """
+import later
+import torch
+from kinds import KINDS
+
+head = KINDS.build({"kind": "Head", "n": 3}).to("cuda")
+print(head(torch.ones(2, 3, device="cuda")))
+"""
+
+
+@pytest.mark.parametrize(
+    ("size", "found"), [("3", [("TDV005", 18)]), ("3, device=weight.device", []), ("3).to(weight", [])]
+)
+def test_what_others_enter_in_it(tmp_path: Path, size: str, found: list[tuple[str, int]]) -> None:
+    """A file that the script imports enters its classes in a registry of the checked one."""
+    files = {"kinds.py": KINDS.format(size=size), "later.py": LATER, "train.py": BUILDS}
+    assert _found(tmp_path, files, "kinds.py") == found
