@@ -47,7 +47,7 @@ FLOW: Mapping[str, str] = {
         "containers identities mixed_lists"
     ),
     "Calls and functions of the program": (
-        "calls callsites functions decorators choices dispatch folds workers exit_stacks builtin_functions library_functions "
+        "calls callsites functions decorators registries choices dispatch folds workers exit_stacks builtin_functions library_functions "
         "arrays"
     ),
     "Classes and objects of the program": (

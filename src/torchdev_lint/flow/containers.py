@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from torchdev_lint.flow import choices, dict_classes, list_classes, literals, mixed_lists, truths
+from torchdev_lint.flow import choices, dict_classes, list_classes, literals, mixed_lists, registries, truths
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.conditions import Atom
 from torchdev_lint.flow.frame import Frame
@@ -245,6 +245,7 @@ def _dict_method(frame: Frame, receiver: Entries, name: str, site: CallSite) -> 
                 else Items(tuple(Literal(held) for held, _ in receiver.entries))
             )
         case "get" | "pop" if given:
+            receiver = registries.filled(frame, receiver, given[0]) if name == "get" else receiver
             table = {} if receiver.open or name == "pop" else dict(receiver.entries)
             chosen = choices.one_of(frame, site.node, table, given[0])
             found = item(receiver, given[0]) if chosen is None else chosen

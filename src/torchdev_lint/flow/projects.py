@@ -113,6 +113,8 @@ class Project:
         self.files: dict[str, Source | None] = {}
         self.heap: dict[Key, State] = {}
         self.analysis: Analysis | None = None
+        self._unread: dict[str, bool] = {}
+        """Files that an import statement named, of which nothing was needed so far."""
         self._nesting = 0
         self._forcing: set[tuple[str, str]] = set()
         self._absent: dict[tuple[str, str], int] = {}
@@ -125,7 +127,7 @@ class Project:
         """The file that is checked is about to be read: who imports it from elsewhere gets this very module."""
         self.analysis = analysis
         self.files, self.heap = analysis.table(self.files), analysis.table(self.heap)
-        self._absent = analysis.table(self._absent)
+        self._absent, self._unread = analysis.table(self._absent), analysis.table(self._unread)
         analysis.source.path = self.path
         self.files[self.path] = analysis.source
         analysis.source.frame = frame
@@ -284,6 +286,10 @@ class Project:
             name = ""
         if location is None or location.file is None:
             return Api(path)
+        self._note_unread(location.file)
+        if name.islower() and os.path.basename(location.file) == "__init__.py":
+            below = submodule(location, name, self.sources.exists)
+            self._note_unread(None if below is None else below.file)
         if not frame.source.foreign:
             self._note_default_device(frame, location.file)
         return Import(location, name, path)
@@ -294,6 +300,7 @@ class Project:
         found = self._resolve(frame.source.path, path)
         if found is None or found[0].file is None:
             return Api(top)
+        self._note_unread(found[0].file)
         if not frame.source.foreign:
             self._note_default_device(frame, found[0].file)
         outermost = locate(found[1], [top], self.sources.exists)
@@ -304,6 +311,7 @@ class Project:
         found = self._resolve(frame.source.path, base)
         if found is not None and found[0].file is not None:
             frame.source.stars.append(found[0])
+            self._note_unread(found[0].file)
             if not frame.source.foreign:
                 self._note_default_device(frame, found[0].file)
 
@@ -322,6 +330,22 @@ class Project:
             left = None if source is None or source.frame is None else source.frame.env.default_device
             if left is not None and left != CPU:
                 frame.env.default_device = left
+
+    def _note_unread(self, file: str | None) -> None:
+        if file is not None and file not in self.files:
+            self._unread[file] = True
+
+    def read_for(self, word: str) -> bool:
+        """Read the files that have a word, and were imported, but that nothing was needed of; whether there were any."""
+        found = [
+            file
+            for file, pending in self._unread.items()
+            if pending and file not in self.files and self._may_bring(file, word)
+        ]
+        for file in found:
+            self._unread[file] = False
+            self._load(file)
+        return bool(found)
 
     # -- what they come to
 
