@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import libcst as cst
 
@@ -59,6 +60,9 @@ def call_builtin(frame: Frame, name: str, site: CallSite, call_value: Callable[.
         case "iter" if values:
             return iterator_of(frame, first)
         case "list" | "tuple" | "reversed" | "sorted" | "set" | "frozenset":
+            held = _in_order(frame, first, site, call_value) if name == "sorted" and values else None
+            if held is not None:
+                return containers.with_cell(frame, site.node, held)
             return _container(frame, name, first if values else Items(()), site)
         case "zip" if site.has_star():
             return _transposed(frame, site)
@@ -141,6 +145,25 @@ def call_builtin(frame: Frame, name: str, site: CallSite, call_value: Callable[.
             return Object((COUNTED, counted.key), counted.text)
         case _:
             return frame.result_of(site.node)
+
+
+def _in_order(frame: Frame, value: Value, site: CallSite, call_value: Callable[..., Value]) -> Items | None:
+    """`sorted(value, key=...)` of things of which each has a number, or each a string, to be sorted by; None where that is not known."""
+    parts, key, reverse = known_items(frame, value), site.keyword("key"), site.keyword("reverse")
+    backwards = Literal(False) if reverse is None else reverse.value
+    if not parts or not isinstance(backwards, Literal):
+        return None
+    found = list(parts)
+    if key is not None and key.value != Literal(None):
+        node = site.positional()[0].node
+        found = [call_value(frame, key.value, CallSite(site.node, (Argument(part, node),))) for part in parts]
+    ranks: list[Any] = [one.value for one in found if isinstance(one, Literal)]
+    if len(ranks) < len(parts) or not any(
+        all(isinstance(rank, sort) for rank in ranks) for sort in (str, (int, float))
+    ):
+        return None
+    order = sorted(range(len(parts)), key=ranks.__getitem__, reverse=bool(backwards.value))
+    return Items(tuple(parts[at] for at in order))
 
 
 def _container(frame: Frame, name: str, value: Value, site: CallSite) -> Value:

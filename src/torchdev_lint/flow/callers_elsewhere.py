@@ -151,10 +151,10 @@ def _given(frame: Frame, node: cst.FunctionDef, parameter: str, owner: str, dept
     if _goes_along(node, parameter):
         return "host"
     places: set[Place] = set()
-    for call, function, on_host in made_calls(frame, node.name.value, owner):
+    for call, function, on_host, file in made_calls(frame, node.name.value, owner):
         if function is node:
             continue
-        before = _assigned_in_program(frame, call) if function is None else _assigned(function, call)
+        before = _assigned_in_program(frame, call, file) if function is None else _assigned(function, call)
         scope = _Scope(function, before, depth)
         argument = argument_at(call, position, parameter) or _held_for(call, parameter, scope.before)
         if argument is not None:
@@ -181,10 +181,10 @@ def is_moved_by_callers(frame: Frame, key: Key) -> bool:
         return False
     owner = "" if function.owner is None else function.owner.name
     moved = False
-    for call, caller, on_host in made_calls(frame, function.name, owner):
+    for call, caller, on_host, file in made_calls(frame, function.name, owner):
         argument = argument_at(call, position, parameter)
         given = None if argument is None else dotted(argument)
-        before = _assigned_in_program(frame, call) if caller is None else _assigned(caller, call)
+        before = _assigned_in_program(frame, call, file) if caller is None else _assigned(caller, call)
         made = next((value for name, value in reversed(before) if name == given), None)
         match made:
             case cst.Call(
@@ -264,15 +264,20 @@ def _of(places: set[Place]) -> Place:
 _Assigned = list[tuple[str, cst.BaseExpression]]
 
 
-def _assigned_in_program(frame: Frame, call: cst.Call) -> _Assigned:
-    """What the program itself assigns before a call that stands in no function; what a file does when it is run alone tries it out."""
-    for statement in frame.analysis.module.body:
+def _assigned_in_program(frame: Frame, call: cst.Call, file: cst.Module) -> _Assigned:
+    """What the program itself assigns before a call that stands in no function.
+
+    What the checked file does when it is run alone tries it out; another one is the script then, `if __name__ == "__main__":` or not.
+    """
+    if file is not frame.analysis.module:
+        return _assigned_in(file, call)
+    for statement in file.body:
         if isinstance(statement, cst.If) and "__name__" in {
             part.value for part in walk(statement.test) if isinstance(part, cst.Name)
         }:
             continue
         if any(node is call for node in walk(statement, below=_DEFINITIONS)):
-            return _assigned_in(frame.analysis.module, call)
+            return _assigned_in(file, call)
     return []
 
 

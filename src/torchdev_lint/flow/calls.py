@@ -484,6 +484,10 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
             unread = True
         elif state.kind == "module" and name == "__call__":
             return call_object(frame, thing, site)
+        elif isinstance(shared := state.model.class_attribute(name), Class):
+            return call_value(
+                frame, shared, site
+            )  # `class Block(nn.Module)` within: it is not bound, as a function would be
         else:
             computed = computed_attributes.where_there_is_none(frame, thing, name)
             if computed is not None:

@@ -245,8 +245,7 @@ def _dict_method(frame: Frame, receiver: Entries, name: str, site: CallSite) -> 
                 else Items(tuple(Literal(held) for held, _ in receiver.entries))
             )
         case "get" | "pop" if given:
-            if name == "get" and site.receiver is not None:
-                receiver = registries.filled(frame, receiver, given[0], site.receiver)
+            receiver = registries.filled(frame, receiver, given[0]) if name == "get" else receiver
             table = {} if receiver.open or name == "pop" else dict(receiver.entries)
             chosen = choices.one_of(frame, site.node, table, given[0])
             found = item(receiver, given[0]) if chosen is None else chosen

@@ -16,7 +16,7 @@ from torchdev_lint.flow.built_within import built_on_default_device, called_on_d
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import ATTRIBUTE, Conflict, Cpu, Leaf
 from torchdev_lint.flow.project_calls import module_name
-from torchdev_lint.flow.reach import said
+from torchdev_lint.flow.reach import MAX_NAMES, blocks, said, with_imported
 
 _SETS = re.compile(
     r"\bset_default_device\(\s*(?!['\"](?:cpu|meta)|None\b|\))|\bset_default_tensor_type\([^)\n]*cuda"
@@ -55,20 +55,54 @@ def _is_by_default(leaf: Leaf) -> bool:
 def _is_set_for_all(analysis: Analysis) -> bool:
     """Whether a script of the program, or a file that it imports this one by, sets the default device to what may be an accelerator.
 
-    Not of what others install: one of its examples says nothing of their programs.
+    Or has it set by a function of another file, `from utils import setup`. Not of what others install: one of its examples says
+    nothing of their programs.
     """
     known: bool | None = analysis.notes.get("default set elsewhere")
     if known is None:
         setting = {
-            path
+            path: text
             for word in ("set_default_device", "set_default_tensor_type")
             for path, text in analysis.imports.mentioning(word) or ()
             if _SETS.search(said(text))
         }
         leading = leading_here(analysis) if setting and not analysis.imports.is_for_others() else None
-        known = leading is not None and not setting.isdisjoint(leading)
+        known = leading is not None and (
+            not leading.keys().isdisjoint(setting)
+            or _is_called({path: text for path, (text, _) in leading.items()}, setting, analysis)
+        )
         analysis.notes["default set elsewhere"] = known
     return known
+
+
+def _is_called(leading: dict[str, str], setting: dict[str, str], analysis: Analysis) -> bool:
+    """Whether what leads to the file imports another one that sets it as soon as it is read, or calls a definition that does."""
+    files = with_imported(analysis, leading)
+    if files is None:
+        return False
+    pending = [
+        name
+        for path in setting
+        if path in files
+        for name, body in blocks(files[path])
+        if _SETS.search(said(body))
+    ]
+    parts = [(path in leading, name, said(body)) for path in files for name, body in blocks(files[path])]
+    done: set[str] = set()
+    while pending and len(done) < MAX_NAMES:
+        current = pending.pop()
+        if not current:
+            return True
+        if current in done:
+            continue
+        done.add(current)
+        calls = re.compile(rf"(?<!def )\b{re.escape(current)}\(")
+        for leads, name, body in parts:
+            if name != current and calls.search(body):
+                if leads:
+                    return True
+                pending.append(name)
+    return False
 
 
 def _is_in_blocks(frame: Frame, found: Conflict) -> bool:

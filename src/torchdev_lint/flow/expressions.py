@@ -503,11 +503,9 @@ def subscript(frame: Frame, node: cst.CSTNode, value: Value, keys: list[Value]) 
             return without_cell(element_of(value))
         case Entries(), Truth(formula) if {True, False} <= {name for name, _ in value.entries}:
             return _choice(formula, value.get(True), value.get(False))
-        case Entries(), _:
-            if isinstance(node, cst.Subscript):
-                value = registries.filled(frame, value, key, node.value)
-            entries, is_open = value.entries, value.open
-            chosen = None if is_open else choices.one_of(frame, node, dict(entries), key)
+        case Entries(open=is_open), _:
+            value = registries.filled(frame, value, key)
+            chosen = None if is_open else choices.one_of(frame, node, dict(value.entries), key)
             found = containers.item(value, key) if chosen is None else chosen
             return found if isinstance(key, Literal) else without_cell(found)
         case Tensor(mapping=True) | Tensor(batch=True), _:

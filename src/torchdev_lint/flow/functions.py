@@ -14,7 +14,7 @@ from torchdev_lint.flow.frame import MAX_CALL_DEPTH, Frame
 from torchdev_lint.flow.identities import forget_moved, with_cell, with_identities
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import Cpu, Origin, Symbol, leaves
-from torchdev_lint.flow.objects import escape
+from torchdev_lint.flow.objects import escape, forget_attributes
 from torchdev_lint.flow.overridden_defaults import is_overridden
 from torchdev_lint.flow.trees import all_parameters, remembered, walk
 from torchdev_lint.flow.values import (
@@ -237,7 +237,19 @@ def is_out_of_reach(frame: Frame, function: Function, site: CallSite) -> bool:
     ):
         return False
     _note_half_built(frame)
+    _forget_what_it_may_set(frame, function, site)
     return True
+
+
+def _forget_what_it_may_set(frame: Frame, function: Function, site: CallSite) -> None:
+    """A callback that is given an instance is there to change it, `self.on_batch(self)`: others that were called before have.
+
+    And where another file calls a method of its own that is not read, the half of what it does is known.
+    """
+    given = [argument.value for argument in site.arguments]
+    for value in (*given, function.receiver) if frame.source.foreign else given:
+        if isinstance(value, Object) and frame.state(value).kind == "instance":
+            forget_attributes(frame, value)
 
 
 _HALF_BUILT = "half built"

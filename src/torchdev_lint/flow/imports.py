@@ -80,6 +80,9 @@ class Imports(Protocol):
     def assign(self, module: Namespace, name: str) -> None:
         """`module.name` is set to something: its value is not known from here on."""
 
+    def read_for(self, word: str) -> bool:
+        """Read the files that have a word, and were imported, but that nothing was needed of; whether there were any."""
+
     def run(self, path: str) -> None:
         """Run another file of the project as the script that it is, with the checked file as it was read."""
 
@@ -106,6 +109,10 @@ class NoImports:
 
     def runs_on_host(self) -> bool:
         """Nothing is known of what is beside it."""
+        return False
+
+    def read_for(self, word: str) -> bool:
+        """There are none."""
         return False
 
     def run(self, path: str) -> None:

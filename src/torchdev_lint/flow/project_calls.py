@@ -18,8 +18,8 @@ from torchdev_lint.flow.trees import all_parameters, remembered, walk
 from torchdev_lint.flow.values import Import
 from torchdev_lint.torch_api.tensor_surface import TENSOR_NAMES
 
-Made = tuple[cst.Call, "cst.FunctionDef | None", bool]
-"""A call, the outermost function that it stands in, and whether that is a method of what works on the host, as data sets do."""
+Made = tuple[cst.Call, "cst.FunctionDef | None", bool, cst.Module]
+"""A call, the outermost function that it stands in, whether that is a method of what works on the host, as data sets do, and the file."""
 
 
 def _all_calls(module: cst.Module) -> dict[str, list[Made]]:
@@ -37,7 +37,7 @@ def _all_calls(module: cst.Module) -> dict[str, list[Made]]:
             elif isinstance(node, cst.Call):
                 called = node.func.attr if isinstance(node.func, cst.Attribute) else node.func
                 name = called.value if isinstance(called, cst.Name) else ""
-                found.setdefault(name, []).append((node, function, on_host))
+                found.setdefault(name, []).append((node, function, on_host, module))
 
     collect(module, None, False)
     return found
@@ -50,7 +50,7 @@ def calls_of(
     frame: Frame, name: str, owner: str, *, elsewhere: bool = True
 ) -> Iterator[tuple[cst.Call, cst.FunctionDef | None]]:
     """The calls of what has this name, with the outermost functions they stand in: here, and in files that name where it comes from."""
-    for call, function, _ in made_calls(frame, name, owner, elsewhere=elsewhere):
+    for call, function, _, _ in made_calls(frame, name, owner, elsewhere=elsewhere):
         yield call, function
 
 
@@ -78,8 +78,8 @@ def made_calls(frame: Frame, name: str, owner: str, *, elsewhere: bool = True) -
         if not owner and _defines(frame.analysis.module, name) and _defines(module, name):
             continue
         prepares = HOST_FILE.search(path) is not None
-        for call, function, on_host in _calls_of_another(module).get(name, ()):
-            yield call, function, prepares or on_host
+        for call, function, on_host, _ in _calls_of_another(module).get(name, ()):
+            yield call, function, prepares or on_host, module
 
 
 def module_name(analysis: Analysis) -> str:

@@ -56,6 +56,7 @@ MAX_CALLERS = 16
 
 _TEST = re.compile(r"[/\\](?:tests?[/\\]|test_[^/\\]*$|[^/\\]*_test\.py$|conftest\.py$)")
 _READ = "characters read"
+_HANDED_OUT = "objects handed out"
 _STAR = re.compile(r"import\s*\*")
 _CLASS_NAME = re.compile(r"[A-Z]\w*[a-z]")
 
@@ -113,6 +114,8 @@ class Project:
         self.files: dict[str, Source | None] = {}
         self.heap: dict[Key, State] = {}
         self.analysis: Analysis | None = None
+        self._unread: dict[str, bool] = {}
+        """Files that an import statement named, of which nothing was needed so far."""
         self._nesting = 0
         self._forcing: set[tuple[str, str]] = set()
         self._absent: dict[tuple[str, str], int] = {}
@@ -125,7 +128,7 @@ class Project:
         """The file that is checked is about to be read: who imports it from elsewhere gets this very module."""
         self.analysis = analysis
         self.files, self.heap = analysis.table(self.files), analysis.table(self.heap)
-        self._absent = analysis.table(self._absent)
+        self._absent, self._unread = analysis.table(self._absent), analysis.table(self._unread)
         analysis.source.path = self.path
         self.files[self.path] = analysis.source
         analysis.source.frame = frame
@@ -292,6 +295,10 @@ class Project:
             name = ""
         if location is None or location.file is None:
             return Api(path)
+        self._note_unread(location.file)
+        if name.islower() and os.path.basename(location.file) == "__init__.py":
+            below = submodule(location, name, self.sources.exists)
+            self._note_unread(None if below is None else below.file)
         if not frame.source.foreign:
             self._note_default_device(frame, location.file)
         return Import(location, name, path)
@@ -302,6 +309,7 @@ class Project:
         found = self._resolve(frame.source.path, path)
         if found is None or found[0].file is None:
             return Api(top)
+        self._note_unread(found[0].file)
         if not frame.source.foreign:
             self._note_default_device(frame, found[0].file)
         outermost = locate(found[1], [top], self.sources.exists)
@@ -312,6 +320,7 @@ class Project:
         found = self._resolve(frame.source.path, base)
         if found is not None and found[0].file is not None:
             frame.source.stars.append(found[0])
+            self._note_unread(found[0].file)
             if not frame.source.foreign:
                 self._note_default_device(frame, found[0].file)
 
@@ -330,6 +339,22 @@ class Project:
             left = None if source is None or source.frame is None else source.frame.env.default_device
             if left is not None and left != CPU:
                 frame.env.default_device = left
+
+    def _note_unread(self, file: str | None) -> None:
+        if file is not None and file not in self.files:
+            self._unread[file] = True
+
+    def read_for(self, word: str) -> bool:
+        """Read the files that have a word, and were imported, but that nothing was needed of; whether there were any."""
+        found = [
+            file
+            for file, pending in self._unread.items()
+            if pending and file not in self.files and self._may_bring(file, word)
+        ]
+        for file in found:
+            self._unread[file] = False
+            self._load(file)
+        return bool(found)
 
     # -- what they come to
 
@@ -481,8 +506,19 @@ class Project:
         if analysis is None or tree is None:
             return
         analysis.allow_elsewhere(BUDGET)
+        self._hand_out(analysis)
         with self._aside(analysis, muted=False):
             self._begun(analysis, path, tree).execute(_as_script(tree))
+
+    def _hand_out(self, analysis: Analysis) -> None:
+        """Those who import the checked file get its objects as its own top level left them: its registries are full, its model was moved.
+
+        Once: what others do to them when they are read comes after that.
+        """
+        own = analysis.source.frame
+        if own is not None and not analysis.notes.get(_HANDED_OUT):
+            analysis.notes[_HANDED_OUT] = True
+            self.heap.update(own.env.heap)
 
     def _begun(self, analysis: Analysis, path: str, tree: cst.Module) -> Frame:
         """The activation of another file that is about to be read."""

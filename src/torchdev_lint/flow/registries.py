@@ -1,31 +1,42 @@
-"""Tables that other files fill: `@LOSSES.register("focal")` above a class in `losses.py`, which is imported for that only.
+"""Registries: tables that other files fill, which are imported for nothing else: `@register("focal")` above a class of `losses.py`.
 
-A file is read when a name of it is used. Nobody uses a name of such a file: what is looked up in the table is what asks for it.
+An imported file is not read before a name of it is used (`projects`), and nobody uses one of such a file: what is looked up in the
+table, and is not there, is what asks for it. It is read then, if it has been imported and has that name; else, if it is the only one of
+the project that enters something under that name.
 """
 
 from __future__ import annotations
 
 import re
 
-import libcst as cst
-
+from torchdev_lint.flow.environment import refreshed
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.values import Class, Entries, Function, Literal, Value
 
 
-def filled(frame: Frame, held: Entries, key: Value, node: cst.BaseExpression) -> Entries:
-    """The table `held`, which is the value of `node`, once the file was read that enters something under `key`."""
-    if not isinstance(key, Literal) or not isinstance(key.value, str):
+def filled(frame: Frame, held: Entries, key: Value) -> Entries:
+    """The dict as it is once the files were read that may have entered something under a key."""
+    if not isinstance(key, Literal) or not isinstance(key.value, str) or held.cell is None:
         return held
-    if held.open or held.cell is None or any(name == key.value for name, _ in held.entries):
+    if _has(held, key.value):
         return held
-    if not all(isinstance(value, (Class, Function)) for value in held.values()):
-        return held  # options, or whatever else: nobody looks for these in other files
-    if not frame.analysis.imports.read_entering(key.value):
-        return held
-    with frame.quietly():
-        found = frame.evaluate(node)
-    return found if isinstance(found, Entries) else held
+    if key.value.isidentifier() and frame.analysis.imports.read_for(key.value):
+        held = _now(frame, held)
+    # options, or whatever else: nobody looks for these in files that were not imported
+    enterable = all(isinstance(value, (Class, Function)) for value in held.values())
+    if enterable and not _has(held, key.value) and frame.analysis.imports.read_entering(key.value):
+        held = _now(frame, held)
+    return held
+
+
+def _has(held: Entries, name: str) -> bool:
+    """Whether something stands under a name, or whatever may stand there."""
+    return held.open or any(entered == name for entered, _ in held.entries)
+
+
+def _now(frame: Frame, held: Entries) -> Entries:
+    now = refreshed(frame.env, held)
+    return now if isinstance(now, Entries) else held
 
 
 def enters(text: str, name: str) -> bool:

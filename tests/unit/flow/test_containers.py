@@ -40,6 +40,29 @@ CASES: list[tuple[str, str, dict[str, str]]] = [
         "x['bias'] = c\ny = x['bias']",
         {"y": "? or cpu"},
     ),
+    ("sorted by a number", "x = sorted([c, g], key=lambda one: one.dim() - 1)\ny = x[0]", {"y": "?"}),
+    (
+        "sorted by a number that each has",
+        "x = [(2, c), (1, g)]\n(_, y), (_, z) = sorted(x, key=lambda one: one[0])",
+        {"y": "cuda", "z": "cpu"},
+    ),
+    (
+        "sorted by a table",
+        "ranks = dict(low=9, high=1)\nx = [('low', c), ('high', g), ('low', g)]\n"
+        "(_, y), (_, z), (_, w) = sorted(x, key=lambda one: ranks[one[0]], reverse=True)",
+        {"y": "cpu", "z": "cuda", "w": "cuda"},
+    ),
+    (
+        "sorted by a number in an order that is not known",
+        "x = sorted([(2, c), (1, g)], key=lambda one: one[0], reverse=bool(os.environ.get('DOWN')))\ny = x[0][1]",
+        {"y": "?"},
+    ),
+    (
+        "sorted by a number that one of them does not show",
+        "x = sorted([(2, c), (random.random(), g)], key=lambda one: one[0])\ny = x[0][1]",
+        {"y": "?"},
+    ),
+    ("sorted names", "x = {'a': c, 'b': g}\ny = x[sorted(['b', 'a'])[0]]", {"y": "cpu"}),
     ("rotated", "x = deque([c, g])\nx.rotate(1)\ny = x[0]", {"y": "?"}),
     ("cleared and filled again", "x = [c]\nx.clear()\nx.append(g)\ny = x[0]", {"y": "cuda"}),
     (

@@ -102,6 +102,51 @@ def test_a_file_between(tmp_path: Path) -> None:
     assert _found(tmp_path, {"net.py": NET, "parts.py": "from net import *\n", "main.py": main}) == []
 
 
+SETUP = """
+import torch
+
+
+def seed(n):
+    torch.manual_seed(n)
+
+
+def place(name):
+    {sets}
+
+
+def setup(n):
+    seed(n)
+    place("cuda" if torch.cuda.is_available() else "cpu")
+"""
+
+
+@pytest.mark.parametrize(
+    ("sets", "call", "found"),
+    [
+        ("torch.set_default_device(name)", "from common import setup; setup(1)", []),
+        ("torch.set_default_device(name)", "import common; common.place('cuda')", []),
+        ("torch.set_default_device(name)", "from between import begin; begin()", []),
+        ("torch.set_default_device(name)", "from at_once import place; print(place)", []),
+        ("torch.set_default_device(name)", "from common import seed; seed(1)", TOLD),
+        ("torch.set_default_device(name)", "from common import setup  # setup(1)", TOLD),
+        ("torch.set_default_device(name)", "from between import other; other()", TOLD),
+        ("torch.set_default_device(name)", "setup(1)", TOLD),
+        ("torch.set_default_device('cpu')", "from common import setup; setup(1)", TOLD),
+        ("torch.set_default_dtype(name)", "from common import setup; setup(1)", TOLD),
+    ],
+)
+def test_a_function_that_sets_it(tmp_path: Path, sets: str, call: str, found: list[str]) -> None:
+    """A script that calls one of another file sets it; one that imports that file for something else does not."""
+    files = {
+        "net.py": NET,
+        "main.py": MAIN.format(before=call, block="if True"),
+        "common.py": SETUP.format(sets=sets),
+        "between.py": "import common\n\n\ndef begin():\n    common.setup(3)\n\n\ndef other():\n    common.seed(3)\n",
+        "at_once.py": "import torch\nfrom common import place\n\ntorch.set_default_device('cuda')\n",
+    }
+    assert _found(tmp_path, files) == found
+
+
 def test_what_others_install(tmp_path: Path) -> None:
     """An example sets it for itself; who installs the library may not."""
     install = '[project]\nname = "toy"\nversion = "1"\ndescription = "Toys"\nauthors = [{name = "A"}]\n'

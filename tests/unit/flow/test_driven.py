@@ -157,3 +157,223 @@ def test_no_fault_is_told_twice(tmp_path: Path) -> None:
         "print(evaluate(net, torch.ones(4), 'cuda'))\n"
     )
     assert _found(tmp_path, {"net.py": net, "train.py": train}) == [("TDV005", 5)]
+
+
+SCALES = """
+import torch
+
+SCALES = {{}}
+EXTRA = []
+
+
+def scale(name):
+    def enter(cls):
+        SCALES[name] = cls
+        EXTRA.append(name)
+        return cls
+    return enter
+
+
+@scale("ramp")
+class Ramp:
+    def __init__(self, n, device="cpu"):
+        self.values = torch.linspace(0, 1, n, device=device)
+
+    def __call__(self, h):
+        return h * self.values
+
+
+@scale("flat")
+class Flat:
+    def __init__(self, n, device="cpu"):
+        self.value = 1.0
+
+    def __call__(self, h):
+        return h * self.value
+
+
+def make(config{parameter}):
+    config = dict(config)
+    return SCALES[config.pop("kind")](**config{handed})
+"""
+SCALED = """
+import torch
+from scales import make
+from torch import nn
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+class Net(nn.Module):
+    def __init__(self, scale):
+        super().__init__()
+        self.scale = scale
+        self.proj = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return self.scale(self.proj(x))
+
+
+net = Net(make({{"kind": "{kind}", "n": 4}}{given})).to(device)
+print(net(torch.ones(2, 4, device=device)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameter", "handed", "given", "found"),
+    [
+        ("ramp", "", "", "", [("TDV004", 22)]),
+        ("ramp", ', device="cpu"', ", device=device", "", [("TDV004", 22)]),
+        ("ramp", ', device="cpu"', ", device=device", ", device", []),
+        ("flat", "", "", "", []),
+        ("other", "", "", "", []),
+    ],
+)
+def test_a_registry_of_the_file(
+    tmp_path: Path, kind: str, parameter: str, handed: str, given: str, found: list[tuple[str, int]]
+) -> None:
+    """The script finds in it what the file's decorators have entered."""
+    files = {
+        "scales.py": SCALES.format(parameter=parameter, handed=handed),
+        "train.py": SCALED.format(kind=kind, given=given),
+    }
+    assert _found(tmp_path, files, "scales.py") == found
+
+
+KINDS = """
+import torch
+
+
+class Registry:
+    def __init__(self):
+        self.kinds = {{}}
+
+    def enter(self, cls):
+        self.kinds[cls.__name__] = cls
+        return cls
+
+    def build(self, config):
+        config = dict(config)
+        return self.kinds[config.pop("kind")](**config)
+
+    def scaled(self, values, weight):
+        return weight * torch.linspace(0, 1, {size})
+
+
+KINDS = Registry()
+"""
+LATER = """
+from kinds import KINDS
+from torch import nn
+
+
+@KINDS.enter
+class Head(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.proj = nn.Linear(n, n)
+
+    def forward(self, x):
+        return KINDS.scaled(x, self.proj.weight)
+"""
+BUILDS = """
+import later
+import torch
+from kinds import KINDS
+
+head = KINDS.build({"kind": "Head", "n": 3}).to("cuda")
+print(head(torch.ones(2, 3, device="cuda")))
+"""
+
+
+@pytest.mark.parametrize(
+    ("size", "found"), [("3", [("TDV005", 18)]), ("3, device=weight.device", []), ("3).to(weight", [])]
+)
+def test_what_others_enter_in_it(tmp_path: Path, size: str, found: list[tuple[str, int]]) -> None:
+    """A file that the script imports enters its classes in a registry of the checked one."""
+    files = {"kinds.py": KINDS.format(size=size), "later.py": LATER, "train.py": BUILDS}
+    assert _found(tmp_path, files, "kinds.py") == found
+
+
+LOOP = """
+class Loop:
+    def __init__(self, net, batches, calls):
+        self.net, self.batches, self.calls = net, batches, calls
+
+    def tell(self, name):
+        for call in sorted(self.calls, key=lambda call: call.rank):
+            getattr(call, name)(self)
+
+    def run(self, epochs):
+        self.tell("begin")
+        for self.epoch in range(epochs):
+            for self.x in self.batches:
+                self.tell("before")
+                self.y = self.net(self.x)
+                self.tell("after")
+"""
+CALLS = """
+import torch
+
+class Call:
+    rank = 0
+
+    def begin(self, loop): ...
+    def before(self, loop): ...
+    def after(self, loop): ...
+
+
+class There(Call):
+    rank = {rank}
+
+    def begin(self, loop):
+        loop.net.to("cuda")
+
+    def before(self, loop):
+        loop.x = loop.x.to("cuda")
+
+
+class Sum(Call):
+    rank = 3
+
+    def begin(self, loop):
+        self.total = 0
+        {long}
+
+    def after(self, loop):
+        self.total = self.total + loop.y.sum(){and_weights}
+"""
+LOOPS = """
+import torch
+from loop import Loop
+from calls import Sum, There
+
+batches = [torch.ones(2, 4) for _ in range(3)]
+loop = Loop(torch.nn.Linear(4, 4), batches, [Sum(), There()])
+loop.run(3)
+print(loop.net(torch.ones(2, 4).to(loop.x.device)))
+"""
+
+
+@pytest.mark.parametrize("checked", ["loop.py", "calls.py", "train.py"])
+@pytest.mark.parametrize("statements", [1, 20, 40, 60, 120, 150, 180, 250])
+def test_what_is_called_in_a_loop_does_its_work_however_long_it_takes(
+    tmp_path: Path, statements: int, checked: str
+) -> None:
+    """Where a call of another file is not read any more, it may have set what the object that it is given holds."""
+    long = "\n        ".join(["self.total += 1"] * statements)
+    files = {
+        "loop.py": LOOP,
+        "calls.py": CALLS.format(rank=-1, long=long, and_weights=""),
+        "train.py": LOOPS,
+    }
+    assert _found(tmp_path, files, checked) == []
+
+
+@pytest.mark.parametrize(("rank", "found"), [(-1, []), (5, [("TDV004", 30)])])
+def test_what_is_called_comes_in_order(tmp_path: Path, rank: int, found: list[tuple[str, int]]) -> None:
+    """What moves the model comes first, or after what has made something for it where it was."""
+    calls = CALLS.format(
+        rank=rank, long="self.first = torch.ones(4).to(loop.net.weight.device)", and_weights=" * self.first"
+    )
+    assert _found(tmp_path, {"loop.py": LOOP, "calls.py": calls, "train.py": LOOPS}, "calls.py") == found

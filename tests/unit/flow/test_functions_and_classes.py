@@ -9,6 +9,30 @@ from collections.abc import Callable
 from typing import Any
 
 CASES: list[tuple[str, str, dict[str, str]]] = [
+    # -- classes in classes
+    (
+        "a layer of a class within",
+        "class A(nn.Module):\n    class Part(nn.Module):\n        def __init__(self, n):\n            super().__init__()\n"
+        "            self.w = nn.Parameter(torch.ones(n))\n    def __init__(self):\n        super().__init__()\n"
+        "        self.parts = nn.ModuleList([self.Part(2) for _ in range(2)])\n"
+        "a, b = A(), A().cuda()\nx, y = a.parts[1].w, b.parts[0].w",
+        {"x": "cpu", "y": "cuda"},
+    ),
+    (
+        "a class that an instance has instead",
+        "class A:\n    class Part:\n        def __init__(self):\n            self.w = torch.ones(2)\n"
+        "    def __init__(self, part):\n        self.Part = part\n    def make(self):\n        return self.Part().w\n"
+        "class B:\n    def __init__(self):\n        self.w = torch.ones(2).cuda()\nx = A(B).make()",
+        {"x": "cuda"},
+    ),
+    (
+        "a class that a subclass has instead",
+        "class A:\n    class Part:\n        def __init__(self):\n            self.w = torch.ones(2)\n"
+        "    def make(self):\n        return self.Part().w\n"
+        "class B(A):\n    class Part:\n        def __init__(self):\n            self.w = torch.ones(2).cuda()\n"
+        "x, y = A().make(), B().make()",
+        {"x": "cpu", "y": "cuda"},
+    ),
     # -- arguments
     ("positional", "def f(t, n):\n    return t\nx = f(torch.zeros(2).cuda(), 1)", {"x": "cuda"}),
     ("keyword", "def f(n, t):\n    return t\nx = f(t=torch.zeros(2).cuda(), n=1)", {"x": "cuda"}),

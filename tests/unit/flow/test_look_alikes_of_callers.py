@@ -493,3 +493,60 @@ def test_a_private_helper(tmp_path: Path, model: str, files: dict[str, str], fou
         **files,
     }
     assert _checked(tmp_path, files, "counts/model.py") == found
+
+
+WALKER = """
+import torch
+
+
+class Walker:
+    def __init__(self, width=0.1):
+        self.width = width
+
+    def propose(self, x):
+        return x.detach() + self.width * torch.randn(x.shape)
+
+    def walk(self, start, steps):
+        x = start
+        for _ in range(steps):
+            x = self.propose(x)
+        return x
+"""
+WALKS = """
+import torch
+from model import Walker
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def fit(w):
+    w = w.to(device).requires_grad_()
+    w.pow(2).sum().backward()
+    return (w - w.grad).detach(){brought}
+
+
+{before}
+{guard}
+    mode = fit(torch.ones(3))
+    begin = mode + {scale}
+    print(Walker().walk(begin, 3))
+"""
+
+
+@pytest.mark.parametrize("guard", ['if __name__ == "__main__":', "if True:"])
+@pytest.mark.parametrize(
+    ("brought", "scale", "before", "found"),
+    [
+        (".cpu()", "torch.rand(3)", "", []),
+        (".cpu()", "1.0", "begin = torch.ones(3, device=device)", []),
+        (".to(device)", "1.0", "", ["TDV005"]),
+        (".to(device)", "1.0", "begin = torch.ones(3)", ["TDV005"]),
+        (".cpu()", "1.0", "print(Walker().walk(torch.ones(3, device=device), 1))", ["TDV005"]),
+    ],
+)
+def test_who_calls_is_the_script(
+    tmp_path: Path, guard: str, brought: str, scale: str, before: str, found: list[str]
+) -> None:
+    """What a script assigns at its top, or as the script, is what it hands over: of the host only, or what was brought elsewhere."""
+    script = WALKS.format(guard=guard, brought=brought, scale=scale, before=before)
+    assert _checked(tmp_path, {"model.py": WALKER, "walks.py": script}) == found

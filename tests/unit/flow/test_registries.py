@@ -43,7 +43,7 @@ class Weighted(nn.Module):
 MAIN = """
 import torch
 from torch import nn
-import losses
+{imports}
 from table import build
 
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -72,11 +72,12 @@ def _found(
     kept: str = BUFFER,
     name: str = "weighted",
     moved: str = "",
+    imports: str = "import losses",
     more: dict[str, str] | None = None,
 ) -> list[tuple[str, str]]:
     (directory / ".git").mkdir()
     (directory / ".git" / "HEAD").touch()
-    text = MAIN.format(name=name, moved=moved)
+    text = MAIN.format(name=name, moved=moved, imports=imports)
     files = {
         "table.py": TABLE.format(looked_up=looked_up),
         "losses.py": LOSSES.format(decorator=decorator, kept=kept),
@@ -123,9 +124,13 @@ def test_what_is_moved_or_not_entered(tmp_path: Path, changed: dict[str, str]) -
 
 
 def test_two_files_that_enter_one_name(tmp_path: Path) -> None:
-    """It is not known which of them the program imports."""
+    """It is not known which of them the program imports, if it does not say so."""
     other = LOSSES.format(decorator='@entered("weighted")', kept=BUFFER)
-    assert _found(tmp_path, more={"older.py": other}) == []
+    assert _found(tmp_path, imports="import plugins", more={"older.py": other}) == []
+
+
+def test_one_file_that_enters_a_name_and_that_something_else_imports(tmp_path: Path) -> None:
+    assert _found(tmp_path, imports="import plugins") == TOLD
 
 
 def test_a_test_does_not_count(tmp_path: Path) -> None:
