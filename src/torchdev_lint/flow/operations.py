@@ -22,6 +22,7 @@ from torchdev_lint.flow.lattice import (
     Cpu,
     Device,
     Level,
+    Symbol,
     UnknownDevice,
     conflict,
     leaves,
@@ -141,8 +142,9 @@ def combine(
         mended = _apart(frame, node, operation, together)
     scalars = [entry[1] for entry in found]
     scalar = all(scalars) if None not in scalars and len(found) == len(operands) else None
+    brought = any(_was_brought(entry[0]) for entry in found)
     if mended is not None:
-        return Tensor(mended)
+        return Tensor(UNKNOWN_DEVICE if brought and _is_assumed(mended) else mended)
     if strict:
         known = [entry[0] for entry in strict if not _unknown(entry[0])]
         certainly_not = any(entry[1] is False for entry in found)
@@ -156,9 +158,10 @@ def combine(
         most = max(dims, default=0) if broadcasts else 0
         # a 0-dim tensor and what is not known (`best % count`) give a number as a rule
         number = whole is None and all(entry[1] for entry in found)
-        return Tensor(
-            known[0] if known else strict[0][0], scalar=whole, guess=guess, element=number, dims=most
-        )
+        place = known[0] if known else strict[0][0]
+        if brought and _is_assumed(place):
+            place = UNKNOWN_DEVICE
+        return Tensor(place, scalar=whole, guess=guess, element=number, dims=most)
     if len(operands) > len(found) or any(entry[0] != found[0][0] for entry in found):
         return Tensor(_device_of_scalars(found, len(operands)), scalar=scalar)
     return Tensor(found[0][0], scalar=scalar)
@@ -182,6 +185,17 @@ def _apart(frame: Frame, node: cst.CSTNode, operation: str, entries: list[_Entry
         if mended is not None:
             return mended
     return None
+
+
+def _was_brought(device: Device) -> bool:
+    """Whether a tensor was brought to the CPU: if it has dimensions, what it is added to is there as well, or the operation raises."""
+    origin = device.origin if isinstance(device, Cpu) else None
+    return origin is not None and origin.root().what == "moved"
+
+
+def _is_assumed(device: Device) -> bool:
+    """Whether it is only known as that of something else, which may be the CPU."""
+    return isinstance(device, Symbol) and device.assumed
 
 
 def _may_be_numbered(device: Device) -> bool:
