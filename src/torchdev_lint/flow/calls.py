@@ -45,7 +45,15 @@ from torchdev_lint.flow.callsites import Argument, CallSite, ImpliedItem, Unwrit
 from torchdev_lint.flow.classes import ClassModel, instantiate
 from torchdev_lint.flow.confinement import brings_what_it_is_given, moves_what_it_is_given
 from torchdev_lint.flow.frame import Frame, expression
-from torchdev_lint.flow.functions import call, is_out_of_reach, is_waiting, not_followed, send
+from torchdev_lint.flow.functions import (
+    call,
+    call_without_arguments,
+    is_out_of_reach,
+    is_property,
+    is_waiting,
+    not_followed,
+    send,
+)
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import Anywhere, Cpu, Device, Origin, leaves
 from torchdev_lint.flow.model_calls import check_inputs_together
@@ -477,6 +485,9 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
         method = state.model.find(name)
         if method is not None:
             function = state.model.function(method, name, thing)
+            if is_property(function):
+                # `self.teacher(x)`: what is read is called
+                return call_value(frame, call_without_arguments(frame, function), site)
             if not is_out_of_reach(frame, function, site):
                 return call(frame, function, site)
             if brings_what_it_is_given(function.node):

@@ -345,6 +345,11 @@ def run_body(child: Frame, function: Function) -> tuple[Value, Environment | Non
     return value, end
 
 
+def is_property(function: Function) -> bool:
+    """Whether to name a method is to call it."""
+    return "property" in function.decorators or "cached_property" in function.decorators
+
+
 def call_without_arguments(frame: Frame, function: Function) -> Value:
     """The result of reading a property."""
     return call(frame, function, CallSite(function.node))

@@ -173,10 +173,10 @@ def _object_attribute(frame: Frame, thing: Object, name: str) -> Value:
         found = state.model.find(name)
         if found is not None:
             function = state.model.function(found, name, thing)
-            if "property" in function.decorators or "cached_property" in function.decorators:
-                from torchdev_lint.flow.functions import call_without_arguments
+            if function.decorators:
+                from torchdev_lint.flow.functions import call_without_arguments, is_property
 
-                return call_without_arguments(frame, function)
+                return call_without_arguments(frame, function) if is_property(function) else function
             return function
         shared = state.model.class_attribute(name)
         computed = computed_attributes.by_descriptor(frame, thing, shared)
