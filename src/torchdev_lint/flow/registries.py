@@ -18,13 +18,12 @@ def filled(frame: Frame, held: Entries, key: Value) -> Entries:
     """The dict as it is once the files were read that may have entered something under a key."""
     if not isinstance(key, Literal) or not isinstance(key.value, str) or held.cell is None:
         return held
-    if _has(held, key.value):
+    # options, or whatever else: nobody has these entered by other files
+    if _has(held, key.value) or not all(isinstance(value, (Class, Function)) for value in held.values()):
         return held
     if key.value.isidentifier() and frame.analysis.imports.read_for(key.value):
         held = _now(frame, held)
-    # options, or whatever else: nobody looks for these in files that were not imported
-    enterable = all(isinstance(value, (Class, Function)) for value in held.values())
-    if enterable and not _has(held, key.value) and frame.analysis.imports.read_entering(key.value):
+    if not _has(held, key.value) and frame.analysis.imports.read_entering(key.value):
         held = _now(frame, held)
     return held
 
