@@ -254,6 +254,8 @@ def test_runs_at_the_same_time_share_what_they_searched(project: Path) -> None:
     third = Cache.load(where, "key")
     put(third, "c.py", "by the third", searched(project, "d()", "c.py"))
     third.save()
+    (project / "c.py").unlink()
+    assert Cache.load(where, "key").look_up(str(project / "c.py")) is None
     (project / "c.py").write_text("import torch\nc(b())\n")
     last = Cache.load(where, "key")
     assert [last.look_up(str(project / name)) for name in ("a.py", "b.py", "c.py")] == [None, None, None]
@@ -444,3 +446,18 @@ def test_results_are_kept_where_there_are_no_locks(
     assert len(list((project / "kept").glob("*.json"))) == 1
     if trouble.errno == errno.ENOLCK:
         assert waits == []
+
+
+def test_a_file_that_was_found_and_has_gone(project: Path) -> None:
+    """Nobody has looked at it but the search."""
+    for name in ("a.py", "b.py"):
+        (project / name).write_text("import torch\nf()\n")
+        aged(project / name)
+    cache = Cache.load(str(project / "kept"), "key")
+    stamp = stamp_of_path(str(project / "a.py"))
+    assert stamp is not None
+    cache.put(str(project / "a.py"), stamp, "digest", searched(project, "f()", "a.py", "b.py"), (), [])
+    cache.save()
+    assert Cache.load(str(project / "kept"), "key").look_up(str(project / "a.py")) is not None
+    (project / "b.py").unlink()
+    assert Cache.load(str(project / "kept"), "key").look_up(str(project / "a.py")) is None

@@ -348,3 +348,22 @@ def test_an_object_that_keeps_a_tensor(tmp_path: Path, base: str, given: str, to
     diagnostics = check_source(main, str(tmp_path / "main.py"), Config(), DiskSources())
     messages = [one.message for one in diagnostics if one.code == "TDV004"]
     assert all(message.startswith(f"what `{given}` keeps is on the CPU, but ") for message in messages)
+
+
+@pytest.mark.parametrize(("device", "told"), [("", True), (", param.device", False)])
+def test_one_of_things_that_may_not_be_there(tmp_path: Path, device: str, told: bool) -> None:
+    """Whoever takes one of them where there are any means to have some, also further down, where the question is not asked again."""
+    net = STORED.format(taken="stores[i] if stores else None").replace(
+        """        if store is not None:
+            x = x + store.put(0, x).mean(0)
+        return self.layers[i](x)
+""",
+        """        seen = x
+        if store is not None:
+            seen = store.put(0, x)
+        return self.layers[i](x + seen.mean(0))
+""",
+    )
+    files = {"store.py": STORE.format(device=device), "net.py": net, "main.py": USED}
+    told_there = [("TDV004", "return self.layers[i](x + seen.mean(0))")]
+    assert _found(tmp_path, files, "net.py") == (told_there if told else [])

@@ -9,6 +9,8 @@ import pytest
 from torchdev_lint.config import Config
 from torchdev_lint.engine.check import check_source
 from torchdev_lint.engine.sources import DiskSources
+from torchdev_lint.flow.analysis import Source
+from torchdev_lint.flow.projects import Project
 
 TABLE = """
 import torch
@@ -147,3 +149,21 @@ def test_the_first_that_was_entered_stays(tmp_path: Path) -> None:
         'build("Plain", 4)',
     )
     assert _found(tmp_path, files, "run.py") == []
+
+
+@pytest.mark.parametrize(("held", "is_read"), [("", True), ("'plain': make", True), ("'lr': 0.1", False)])
+def test_what_has_files_read(tmp_path: Path, held: str, is_read: bool) -> None:
+    """Options are not entered by other files: a key that they lack has nothing read."""
+    text = f"import torch\nimport more\n\ndef make():\n    return 1\n\nTABLE = {{{held}}}\nfound = TABLE.get('late')\n"
+    files = {"run.py": text, "more.py": "late = 1\n"}
+    read: list[str] = []
+    load = Project._load
+
+    def noting(self: Project, file: str) -> Source | None:
+        read.append(Path(file).name)
+        return load(self, file)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Project, "_load", noting)
+        _found(tmp_path, files, "run.py")
+    assert ("more.py" in read) is is_read
