@@ -182,7 +182,7 @@ def test_a_cache_that_comes_with_the_project_is_not_believed(project: Path) -> N
     head, _, body = kept.read_bytes().partition(b"\n")
     content = json.loads(body)
     (path,) = (path for path in content["entries"] if path.endswith("main.py"))
-    content["entries"][path][3] = []
+    content["entries"][path][4] = []
     body = json.dumps(content, separators=(",", ":")).encode()
     kept.write_bytes(head.rpartition(b" ")[0] + b" %08x\n" % zlib.crc32(body) + body)
     assert lint(project, *command).stdout.count("TDV") == 0, "this test does not know how results are kept"

@@ -23,6 +23,7 @@ pytestmark = pytest.mark.untraced
 PROGRAMS = sorted((Path(__file__).parents[1] / "programs").glob("*.py"))
 SAMPLE = PROGRAMS[::6]
 DIFFERENT_WHEN_SPLIT: dict[str, str] = {
+    "distillation_bad": "told twice: where the program builds the teacher, and where the class keeps what it is given",
     "fno_normalizer_decode_good": "that its caller asks whether there is an accelerator is not known in the file of the method (TDV101)",
 }
 """Programs whose findings change when their classes and functions move to a module of their own, and why."""
