@@ -40,7 +40,7 @@ from torchdev_lint.flow.lattice import (
     leaves,
     with_origin,
 )
-from torchdev_lint.flow.objects import escape, forget_device, get_attribute, move
+from torchdev_lint.flow.objects import escape, forget_attributes, forget_device, get_attribute, move
 from torchdev_lint.flow.trees import remembered, walk
 from torchdev_lint.flow.values import (
     UNKNOWN,
@@ -579,6 +579,13 @@ def symbolic_self(model: ClassModel) -> tuple[Object, Environment]:
         kept = state.attributes[name]
         if isinstance(kept, Object) and scratch.state(kept).kind == "module":
             attributes[name] = Object(("attr", thing.key, name), f"self.{name}")
+        elif (
+            isinstance(kept, Object)
+            and (of := scratch.state(kept).model) is not None
+            and analysis.learn(own_state.is_only_asked, model, initializer, name, of)
+        ):
+            attributes[name] = kept
+            forget_attributes(scratch, kept)  # what it holds may have been changed
     attributes |= kept_generators.held(scratch, model, thing, attributes)
     scratch.set_state(thing, replace(state, attributes=attributes))
     if kind != "module":

@@ -53,6 +53,30 @@ def unstable(
     )
 
 
+def is_only_asked(
+    model: ClassModel, initializer: cst.FunctionDef | None, name: str, held: ClassModel
+) -> bool:
+    """Whether an attribute that is `unstable` holds one and the same instance: what is called there is a method of its class.
+
+    `self.memory.update(i, error)` would change a dict, and is whatever `class Memory` says.
+    """
+    return all(_only_asks(method, name, held) for method in _writers(model, initializer).get(name, ()))
+
+
+def _only_asks(method: cst.FunctionDef, name: str, held: ClassModel) -> bool:
+    for node in walk(method.body, below=(cst.ClassDef,)):
+        if type(node) is cst.Call:
+            if name in _called_writes(node) and not (
+                isinstance(node.func, cst.Attribute)
+                and dotted(node.func.value) == f"self.{name}"
+                and held.find(node.func.attr.value) is not None
+            ):
+                return False
+        elif type(node) in _WITH_TARGET and name in _targets(node.target):  # type: ignore[attr-defined]
+            return False
+    return True
+
+
 def _is_tensor(value: Value | None) -> bool:
     """Whether it is a tensor, or None on one way."""
     match value:
