@@ -480,9 +480,7 @@ def _hangs_on_switch(frame: Frame) -> bool:
     """Whether a test only fails where a switch of another file is on, of which nothing is known: its maintainers run it as it stands."""
     if not in_a_test(frame):
         return False
-    own = frame
-    while own.caller is not None and own.source.foreign:
-        own = own.caller
+    own = frame.at_home()
     return any(
         isinstance(atom, Atom) and atom.kind == "opaque"
         for fact in frame.env.path
@@ -498,9 +496,7 @@ def _handed_inside(
 
     `in_objects`: or inside of a plain object. What it does with its own tensors is told when that file is checked.
     """
-    entered = frame
-    while entered.caller is not None and entered.caller.source.foreign:
-        entered = entered.caller
+    entered = frame.entrance()
     caller = entered.caller
     if caller is None or not isinstance(entered.call, cst.Call):
         return None

@@ -371,6 +371,20 @@ class Frame:
 
     # -- the call stack
 
+    def at_home(self) -> Frame:
+        """This activation, or the innermost around it, of the file that is checked; the outermost if none is."""
+        frame = self
+        while frame.source.foreign and frame.caller is not None:
+            frame = frame.caller
+        return frame
+
+    def entrance(self) -> Frame:
+        """Of other files' activations, the one that was called last by the file that is checked: its `call` stands there."""
+        frame = self
+        while frame.caller is not None and frame.caller.source.foreign:
+            frame = frame.caller
+        return frame
+
     def outermost(self) -> Function | None:
         """The function that was read first; None at the top of the file."""
         outermost = self

@@ -72,7 +72,7 @@ def publish_model_call(
         place=report.place,
         model=found.left,
         given=found.right,
-        model_name=_name_of_module(_within_file(report.frame), callee, moved_by)
+        model_name=_name_of_module(report.frame.at_home(), callee, moved_by)
         if against == "model"
         else callee.text,
         model_device=called(found.left, moved_by),
@@ -134,13 +134,6 @@ def _is_kept_by_class(frame: Frame, callee: Callee, unmoved: Origin) -> bool:
     if state.kind != "instance" or state.model is None or callee.thing not in state.attributes.values():
         return False
     return any(part is unmoved.node for part in walk(state.model.node))
-
-
-def _within_file(frame: Frame) -> Frame:
-    """The activation, or the innermost around it, of the file that is checked: in others a module is `self`."""
-    while frame.source.foreign and frame.caller is not None:
-        frame = frame.caller
-    return frame
 
 
 def _name_of_module(frame: Frame, callee: Callee, moved_by: Transfer | None) -> str:

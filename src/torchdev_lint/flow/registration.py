@@ -173,9 +173,7 @@ def _attached_by(frame: Frame, holder: Object, node: cst.CSTNode) -> Origin:
 
     Such a function is right for who calls it before the move.
     """
-    entered = frame
-    while entered.caller is not None and entered.caller.source.foreign:
-        entered = entered.caller
+    entered = frame.entrance()
     caller = entered.caller
     if not frame.source.foreign or caller is None or not isinstance(entered.call, cst.Call):
         return Origin(node, LATE, frame.uid)
