@@ -7,6 +7,7 @@ from collections.abc import Callable
 import libcst as cst
 
 from torchdev_lint.flow import (
+    arrays,
     brought_back,
     builtin_functions,
     command_lines,
@@ -38,7 +39,6 @@ from torchdev_lint.flow import (
     tensors,
     torch_bases,
     torch_functions,
-    truths,
     workers,
 )
 from torchdev_lint.flow.callsites import Argument, CallSite, ImpliedItem, Unwritten
@@ -554,8 +554,7 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
         return torch_functions.told_device(f"{thing.text}.{name}")
     if name in module_api.MODEL_METHODS - module_api.MAY_INDEX and _runs_model(frame, thing):
         check_inputs_together(frame, thing, site)
-    if name in factories.METHODS_OF_ARRAYS and truths.is_of_array(frame, thing.key):
-        frame.analysis.arrays.add(id(site.node))
+    arrays.note_method(frame, thing, name, site)
     held = Object(("attr", thing.key, name), f"{thing.text}.{name}" if thing.text else name)
     if frame.env.knows(held) or _runs_model(frame, held):
         return call_object(frame, held, site)

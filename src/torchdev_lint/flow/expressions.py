@@ -355,7 +355,7 @@ def visit_UnaryOperation(frame: Frame, node: cst.UnaryOperation) -> Value:
         case Tensor():
             return replace(value, parameter=False)
         case _:
-            return UNKNOWN
+            return arrays.negated(frame, node, value)
 
 
 @expression(cst.BinaryOperation)
@@ -416,6 +416,9 @@ def visit_Comparison(frame: Frame, node: cst.Comparison) -> Value:
         return Truth(literals.membership(frame, node, left, right, negated=kind is cst.NotIn))
     if isinstance(left, Tensor) or isinstance(right, Tensor):
         return operations.binary_operation(frame, node, left, right)
+    mask = arrays.compared(frame, node, left, right)
+    if mask is not None:
+        return mask
     if kind is cst.Equal or kind is cst.NotEqual:
         formula = truths.equality(frame, node, left, right)
         return Truth(formula if kind is cst.Equal else negate(formula))
@@ -531,6 +534,8 @@ def subscript(frame: Frame, node: cst.CSTNode, value: Value, keys: list[Value]) 
             dict_classes.is_base(api.path) or list_classes.is_base(api.path)
         ):
             return api
+        case Api() as api, _:
+            return arrays.joined(frame, api, node)
         case _:
             return UNKNOWN
 
@@ -545,7 +550,7 @@ def _some_of(frame: Frame, thing: Object, node: cst.CSTNode) -> Value:
     if frame.state(thing).kind != "unknown" or not known:
         return UNKNOWN
     text = frame.analysis.text(node) if isinstance(node, cst.Subscript) else ""
-    return Object(("item", thing.key, f"at {id(node)}"), text)
+    return arrays.indexed(frame, thing, Object(("item", thing.key, f"at {id(node)}"), text), node)
 
 
 def _has_several_keys(node: cst.CSTNode) -> bool:

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, TypeVar
 import libcst as cst
 
 from torchdev_lint.flow.analysis import Analysis, Quietly, Source
-from torchdev_lint.flow.conditions import Formula, conjunction, known, negate
+from torchdev_lint.flow.conditions import Formula, Key, conjunction, known, negate
 from torchdev_lint.flow.environment import (
     Environment,
     default_state,
@@ -363,9 +363,13 @@ class Frame:
         self.set_state(thing, state)
         return thing
 
+    def result_key(self, node: cst.CSTNode) -> Key:
+        """What tells the result of a call here from all others."""
+        return "call", id(node), self.uid, self.round
+
     def result_of(self, node: cst.CSTNode, text: str = "") -> Object:
         """The unknown result of a call: unknown, but the same wherever it goes."""
-        thing = Object(("call", id(node), self.uid, self.round), text)
+        thing = Object(self.result_key(node), text)
         self.env.heap.pop(thing.key, None)
         return thing
 
