@@ -55,7 +55,7 @@ FLOW: Mapping[str, str] = {
         "conventions confinement records special_methods torch_bases stored_devices"
     ),
     "What PyTorch's functions and methods do": (
-        "torch_functions torch_factories torch_devices tensors tensor_values transfers device_values operator_calls operations "
+        "torch_functions torch_factories torch_devices tensors tensor_values transfers device_values operator_calls dimensions operations "
         "operands indexing function_transforms distributions generators gradients current_device"
     ),
     "Modules, optimizers and data": (

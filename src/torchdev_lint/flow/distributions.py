@@ -20,13 +20,14 @@ from torchdev_lint.torch_api.distributions import (
     CONVERTS,
     DRAWS,
     FAMILIES,
+    GATHERS,
     MODULES,
     OF_VECTORS,
     PARAMETERS,
     PICKS,
     WRAPPERS,
 )
-from torchdev_lint.torch_api.operators import SCALAR
+from torchdev_lint.torch_api.operators import SCALAR, SHARED
 
 _HELD = "(parameters)"
 """The attribute, under a name that no program can write, that stands for all parameters of a distribution."""
@@ -141,11 +142,10 @@ def call_method(frame: Frame, thing: Object, name: str, site: CallSite) -> Value
     if name not in ASKS:
         return None
     value = site.get(0, "value")
-    converts = frame.state(thing).api.rpartition(".")[2] in CONVERTS
-    if value is None or converts or site.receiver is None or _was_brought_to_host(held.device):
+    family = frame.state(thing).api.rpartition(".")[2]
+    if value is None or family in CONVERTS or site.receiver is None or _was_brought_to_host(held.device):
         return replace(held, scalar=None)
     operands = [Given(held, site.receiver, inside=True), Given(value.value, value.node.value)]
-    result = combine(
-        frame, site.node, f"{frame.analysis.text(site.receiver)}.{name}", operands, [SCALAR, SCALAR]
-    )
+    roles = [SHARED if family in GATHERS else SCALAR] * 2
+    result = combine(frame, site.node, f"{frame.analysis.text(site.receiver)}.{name}", operands, roles)
     return replace(result, scalar=None) if isinstance(result, Tensor) else result

@@ -12,6 +12,7 @@ from torchdev_lint.flow import (
     returned_factories,
 )
 from torchdev_lint.flow.callers_elsewhere import is_moved_by_callers
+from torchdev_lint.flow.dimensions import least
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Accelerator, Cpu, Symbol
 from torchdev_lint.flow.operands import Operand, dotted
@@ -76,10 +77,14 @@ def _dimensions_left(tensor: Tensor, elements: Sequence[cst.SubscriptElement]) -
     0 where a key is something else: it may be anything.
     """
     slices = new = numbers = 0
+    lists = False
     for element in elements:
         match element.slice:
             case cst.Slice():
                 slices += 1
+            case cst.Index(value=cst.List(), star=None) if not lists:
+                slices += 1
+                lists = True  # a second one takes its items together with those of the first
             case cst.Index(value=cst.Name(value="None"), star=None):
                 new += 1
             case cst.Index(value=cst.Integer() | cst.UnaryOperation(expression=cst.Integer()), star=None):
@@ -88,7 +93,7 @@ def _dimensions_left(tensor: Tensor, elements: Sequence[cst.SubscriptElement]) -
                 pass
             case _:
                 return 0
-    return max(slices, tensor.dims - numbers) + new
+    return max(slices, least(tensor) - numbers) + new
 
 
 def _is_moved_by_callers(frame: Frame, table: Tensor, given: Object) -> bool:

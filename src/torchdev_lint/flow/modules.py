@@ -212,6 +212,8 @@ def call_module(frame: Frame, thing: Object, site: CallSite) -> Value:
     for argument in site.arguments:
         device = tensor_values.tensor_device(frame, argument.value)
         if device is not None:
+            if isinstance(argument.value, Tensor) and _keeps_dimensions(frame, thing):
+                return Tensor(device, scalar=argument.value.scalar, dims=argument.value.dims)
             return Tensor(device, scalar=is_loss and _is_reduced(state))
     return frame.result_of(site.node)
 

@@ -145,9 +145,10 @@ def _tensor_attribute(frame: Frame, tensor: Tensor, name: str, node: cst.CSTNode
         return UNKNOWN  # of a batch or a graph
     # an attribute that tensors do not have is a part of something else
     guess = tensor.guess and name not in TENSOR_NAMES
-    return Tensor(
-        tensor.device, scalar=tensor.scalar and name in ("data", "T", "grad", "real", "imag"), guess=guess
-    )
+    if name in ("values", "indices") and tensor.dims:
+        return Tensor(tensor.device, scalar=None if tensor.dims == 1 else False, dims=tensor.dims - 1)
+    same = name in ("data", "T", "mT", "H", "mH", "grad", "real", "imag")
+    return Tensor(tensor.device, scalar=tensor.scalar and same, guess=guess, dims=tensor.dims if same else 0)
 
 
 _COUNT = re.compile(r"^(?:num|n)_|_(?:size|count|len|length|name|names|id)$")

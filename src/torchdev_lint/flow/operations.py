@@ -155,7 +155,7 @@ def combine(
         broadcasts = kind is cst.Comparison or (
             kind is cst.BinaryOperation and type(node.operator) is not cst.MatrixMultiply  # type: ignore[attr-defined]
         )
-        most = max(dims, default=0) if broadcasts else 0
+        most = max(dims, default=0) if broadcasts or min(dims, default=0) > 1 else 0
         # a 0-dim tensor and what is not known (`best % count`) give a number as a rule
         number = whole is None and all(entry[1] for entry in found)
         place = known[0] if known else strict[0][0]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from torchdev_lint.flow import conflicts, evident_parts, generators, host_arguments, mixed_lists
+from torchdev_lint.flow import conflicts, dimensions, evident_parts, generators, host_arguments, mixed_lists
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
@@ -85,8 +85,9 @@ def call(frame: Frame, operator: Operator, site: CallSite, receiver: Given | Non
         return Tensor(UNKNOWN_DEVICE, scalar=None) if unjudged else None
     generators.check(frame, site, result.device)
     scalar = _scalar_ness(operator, site, given_to, result.scalar, receiver)
-    table = receiver or (operands[0] if operands else None)
-    dims = _dimensions(operator, site, table, method=receiver is not None)
+    given = operands if receiver is None or operands else [receiver]
+    told = {name: argument.value for parameter, argument in given_to for name in parameter.names}
+    dims = dimensions.of_result(operator, site, given, told, method=receiver is not None)
     result = replace(result, scalar=False if dims else scalar, dims=dims)
     return Many(result) if operator.many else result
 
@@ -194,7 +195,7 @@ def _scalar_ness(
         return _of_equation(site)
     if operator.name in VECTOR_PRODUCTS or operator.name in JOINING:
         return False
-    if _sizes_told(operator, site, method=receiver is not None):
+    if dimensions.sizes_told(operator, site, method=receiver is not None):
         return False
     given = len(given_to) + (receiver is not None)
     bare = given == len(site.arguments) + (receiver is not None) and all(
@@ -223,72 +224,11 @@ def _scalar_ness(
             return False if _leaves_a_dimension(operator, site, method=receiver is not None) else None
 
 
-def _dimensions(operator: Operator, site: CallSite, first: Given | None, *, method: bool) -> int:
-    """How many dimensions the result has at least, where those of the first operand are known."""
-    told = _sizes_told(operator, site, method=method)
-    if told:
-        return told
-    before = first.value.dims if first is not None and isinstance(first.value, Tensor) else 0
-    if operator.name == "unsqueeze":
-        known = first is not None and isinstance(first.value, Tensor) and first.value.scalar is False
-        return max(before, int(known)) + 1
-    if not before:
-        return 0
-    if operator.name in KEEPS_DIMENSIONS:
-        return before
-    if operator.name == "stack":
-        return before + 1
-    if operator.name in ("sort", "topk", "cummax", "cummin"):
-        return before + 1  # a pair, of which an index takes one
-    if operator.named("keepdim") is None:
-        return 0
-    given = [
-        argument.value
-        for parameter, argument in bound(operator, site, int(method))
-        if parameter is operator.named("dim")
-    ]
-    if len(given) != 1 or not isinstance(given[0], Literal) or type(given[0].value) is not int:
-        return 0  # all of them, or several
-    return before if operator.name in PAIRS else before - 1
-
-
-PAIRS = frozenset(("max", "min", "median", "nanmedian", "mode", "kthvalue"))
-"""Reductions that give, for a dimension, a pair of values and indices: an index takes one of the two."""
-
-
-KEEPS_DIMENSIONS = frozenset(
-    (
-        "abs exp log log1p log2 sqrt rsqrt neg sin cos tanh sigmoid relu clamp clamp_min softmax log_softmax cumsum cumprod round "
-        "floor triu tril float double half long int bool clone detach contiguous nan_to_num pow square "
-        "fft ifft rfft irfft fft2 ifft2 rfft2 irfft2 fftshift ifftshift"
-    ).split()
-)
-"""Operations of one tensor whose result has its sizes."""
-
 JOINING = frozenset("cat concat concatenate stack hstack vstack dstack column_stack row_stack".split())
 """What they give has a dimension: that along which the tensors were put together."""
 
 VECTOR_PRODUCTS = frozenset({"matmul"})
 """0-dim for two vectors only, which programs leave to `dot`: taken for something with dimensions."""
-
-
-_RESHAPING = frozenset({"reshape", "view"})
-
-
-def _sizes_told(operator: Operator, site: CallSite, *, method: bool) -> int:
-    """How many sizes are written out that a tensor is given: `x.view(n, -1)`; 0 if that is not seen."""
-    if operator.name not in _RESHAPING or site.has_star():
-        return 0
-    sizes = [one.value for one in site.positional()][int(not method) :]
-    if len(sizes) == 1:
-        match sizes[0]:
-            case Items(items=items):
-                return len(items)
-            case Literal(value=int()):
-                return 1
-            case _:
-                return 0  # a number, or all of them in one; or a dtype
-    return len(sizes)
 
 
 def _of_equation(site: CallSite) -> bool | None:

@@ -11,6 +11,7 @@ from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.conditions import atoms
 from torchdev_lint.flow.cures import note_moved
 from torchdev_lint.flow.discarded_transfers import discarded
+from torchdev_lint.flow.dimensions import least
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import (
@@ -23,7 +24,7 @@ from torchdev_lint.flow.lattice import (
 from torchdev_lint.flow.operands import Given
 from torchdev_lint.flow.patterns import assign
 from torchdev_lint.flow.tensor_values import tensor_device
-from torchdev_lint.flow.torch_factories import is_new_scalar
+from torchdev_lint.flow.torch_factories import dimensions, is_new_scalar
 from torchdev_lint.flow.transfers import device_keyword, transfer_target, type_target
 from torchdev_lint.flow.values import (
     UNKNOWN,
@@ -90,11 +91,13 @@ def call_method(frame: Frame, tensor: Tensor, name: str, site: CallSite) -> Valu
                 frame, device_values.as_device(argument.value), site.node, following=True
             ),
             scalar=is_new_scalar(frame, name, site),
+            dims=dimensions(frame, f"torch.{name.removeprefix('new_')}", site),
         )
     if name == "type_as":
         other = site.get(0, "other")
         device = None if other is None else tensor_device(frame, other.value)
-        return Tensor(UNKNOWN_DEVICE if device is None else device_values.moved_to(frame, device, site.node))
+        moved_there = UNKNOWN_DEVICE if device is None else device_values.moved_to(frame, device, site.node)
+        return Tensor(moved_there, scalar=tensor.scalar is True, dims=tensor.dims)
     if name == "type":
         return _type(frame, tensor, site)
     if name == "get_device":
@@ -114,6 +117,8 @@ def call_method(frame: Frame, tensor: Tensor, name: str, site: CallSite) -> Valu
         gradients.check_method(frame, tensor, site)
     if name in tensor_methods.HOST_METHODS:
         return UNKNOWN
+    if name == "tolist" and least(tensor):
+        return Many(UNKNOWN)
     if name in tensor_methods.IN_PLACE_SAME_RECEIVER:
         return tensor
     if name in tensor_methods.MAY_RETURN_RECEIVER and tensor.parameter:

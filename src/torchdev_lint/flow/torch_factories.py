@@ -229,6 +229,11 @@ def dimensions(frame: Frame, path: str, site: CallSite) -> int:
         if given and (held := arrays.dimensions(frame, given[0].value)):
             return held
         data, count = given[0].node.value if given else None, 0
+        value = given[0].value if given else None
+        while isinstance(value, Items) and value.items:
+            value, count = value.items[0], count + 1
+        if count:
+            return count + (value.dims if isinstance(value, Tensor) else 0)
         while isinstance(data, cst.List) and data.elements:
             data, count = data.elements[0].value, count + 1
         return count

@@ -211,12 +211,15 @@ def _torch(frame: Frame, path: str, site: CallSite) -> Value | None:
     if path in factories.LIKE:
         first = site.get(0, "input")
         like = first is not None and is_scalar(first.value)  # one of a 0-dim tensor is 0-dim
+        dims = first.value.dims if first is not None and isinstance(first.value, Tensor) else 0
         argument = transfers.device_keyword(frame, site)
         if argument is not None and argument.value != NONE:
             there = device_values.as_device(argument.value)
-            return Tensor(device_values.made_on(frame, there, site.node, following=True), scalar=like)
+            return Tensor(
+                device_values.made_on(frame, there, site.node, following=True), scalar=like, dims=dims
+            )
         device = None if first is None else tensor_device(frame, first.value)
-        return Tensor(UNKNOWN_DEVICE if device is None else device, scalar=like)
+        return Tensor(UNKNOWN_DEVICE if device is None else device, scalar=like, dims=dims)
     if path in factories.LEGACY_HOST_TYPES or path == factories.LEGACY_DEFAULT_TYPE:
         return torch_factories.legacy(frame, path, site)
     if path.startswith("torch.cuda.") and path.endswith("Tensor"):
@@ -225,7 +228,8 @@ def _torch(frame: Frame, path: str, site: CallSite) -> Value | None:
         first = site.get(0, "data")
         device = None if first is None else tensor_device(frame, first.value)
         like = first is not None and is_scalar(first.value)
-        return Tensor(UNKNOWN_DEVICE if device is None else device, scalar=like, parameter=True)
+        dims = first.value.dims if first is not None and isinstance(first.value, Tensor) else 0
+        return Tensor(UNKNOWN_DEVICE if device is None else device, scalar=like, parameter=True, dims=dims)
     if path in functions.FOLLOWS_ARGUMENT:
         return _following_argument(frame, path, site)
     if path == "torch.autograd.Variable" and site.positional():

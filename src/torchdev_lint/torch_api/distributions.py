@@ -41,6 +41,9 @@ ASKS = frozenset({"log_prob", "cdf"})
 CONVERTS = frozenset({"Gamma", "Chi2", "HalfCauchy"})
 """Distributions whose `log_prob` copies the value to the parameters first."""
 
+GATHERS = frozenset({"Categorical"})
+"""Distributions whose `log_prob` picks by the value: it has to be where the parameters are, though it be a number."""
+
 PARAMETERS = frozenset(
     {"mean", "stddev", "variance", "mode", "probs", "logits", "loc", "scale", "rate", "concentration"}
 )

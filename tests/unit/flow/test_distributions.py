@@ -32,6 +32,29 @@ PAIRS: dict[str, tuple[str, str]] = {
                 return self.prior.log_prob(z).sum()
         """,
     ),
+    "the chosen class is picked by an index, be it a number": (
+        """
+        def surprise(logits: torch.Tensor):
+            return D.Bernoulli(torch.tensor(0.5)).log_prob(logits), D.Categorical(logits=logits).log_prob(logits.new_tensor(1))
+        """,
+        """
+        def surprise(logits: torch.Tensor):
+            return D.Categorical(logits=logits).log_prob(torch.tensor(1))
+        """,
+    ),
+    "numbers that were read on the host make a tensor there": (
+        """
+        def again(x: torch.Tensor):
+            row = torch.zeros(4, device=x.device).tolist()
+            number = torch.zeros((), device=x.device).tolist()
+            return x + torch.tensor(number), x + torch.tensor(row, device=x.device)
+        """,
+        """
+        def again(x: torch.Tensor):
+            row = torch.zeros(4, device=x.device).tolist()
+            return x + torch.tensor(row)
+        """,
+    ),
     "a draw is where the parameters are": (
         """
         def accept(p: torch.Tensor):
