@@ -156,6 +156,8 @@ def _site(
                 value = evaluate(argument.value)
                 if argument.star == "**":
                     value = dict_classes.as_dict(frame, value)
+                elif argument.star == "*" and isinstance(value, Object):
+                    value = module_containers.spread(frame, value)
                 arguments.append(Argument(value, argument))
     return CallSite(node, tuple(arguments), operands.dotted(node.func) or "the call", receiver)
 
