@@ -23,6 +23,7 @@ from torchdev_lint.flow import (
     operands,
     operations,
     optimizers,
+    paths,
     registries,
     special_methods,
     torch_devices,
@@ -387,6 +388,9 @@ def visit_BinaryOperation(frame: Frame, node: cst.BinaryOperation) -> Value:
     contained = containers.binary_operation(frame, node, left, right)
     if contained is not None:
         return contained
+    path = paths.divided(frame, node, left, right)
+    if path is not None:
+        return path
     last = torch_devices.last_index(frame, node, left, right)
     if last is not None:
         return last
