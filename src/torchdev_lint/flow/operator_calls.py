@@ -229,27 +229,45 @@ def _dimensions(operator: Operator, site: CallSite, first: Given | None, *, meth
     if told:
         return told
     before = first.value.dims if first is not None and isinstance(first.value, Tensor) else 0
+    named = _dimension_told(operator, site, method=method)
     if operator.name == "unsqueeze":
         known = first is not None and isinstance(first.value, Tensor) and first.value.scalar is False
-        return max(before, int(known)) + 1
+        return max(before, int(known), 0 if named is None else _needed(named) - 1) + 1
+    if operator.name == "stack":
+        put = 0 if named is None else _needed(named) - 1
+        return max(before, put) + 1 if before or put else 0
+    if named is not None and operator.name in NEEDS_ITS_DIMENSION:
+        before = max(before, _needed(named))
+    if operator.name == "squeeze" and named is not None and before:
+        return before - 1
     if not before:
         return 0
-    if operator.name in KEEPS_DIMENSIONS:
+    if operator.name in KEEPS_DIMENSIONS or operator.name in JOINED_ALONG:
         return before
-    if operator.name == "stack":
-        return before + 1
     if operator.name in ("sort", "topk", "cummax", "cummin"):
         return before + 1  # a pair, of which an index takes one
     if operator.named("keepdim") is None:
         return 0
+    if named is None:
+        return 0  # all of them, or several
+    return before if operator.name in PAIRS else before - 1
+
+
+def _dimension_told(operator: Operator, site: CallSite, *, method: bool) -> int | None:
+    """The number of a dimension that a call is given as `dim`."""
     given = [
         argument.value
         for parameter, argument in bound(operator, site, int(method))
         if parameter is operator.named("dim")
     ]
-    if len(given) != 1 or not isinstance(given[0], Literal) or type(given[0].value) is not int:
-        return 0  # all of them, or several
-    return before if operator.name in PAIRS else before - 1
+    value = given[0].value if len(given) == 1 and isinstance(given[0], Literal) else None
+    return value if type(value) is int else None
+
+
+def _needed(dimension: int) -> int:
+    """How many dimensions a tensor has at least that has this one: the first and the last one a number has, too, for PyTorch."""
+    needed = dimension + 1 if dimension >= 0 else -dimension
+    return needed if needed > 1 else 0
 
 
 PAIRS = frozenset(("max", "min", "median", "nanmedian", "mode", "kthvalue"))
@@ -264,6 +282,17 @@ KEEPS_DIMENSIONS = frozenset(
     ).split()
 )
 """Operations of one tensor whose result has its sizes."""
+
+JOINED_ALONG = frozenset("cat concat concatenate".split())
+"""What they give has as many dimensions as each part."""
+
+NEEDS_ITS_DIMENSION = frozenset(
+    (
+        "softmax log_softmax cumsum cumprod logcumsumexp cummax cummin sort topk argsort cat concat concatenate squeeze "
+        "sum mean prod max min median nanmedian nansum nanmean mode kthvalue argmax argmin all any std var logsumexp norm amax amin"
+    ).split()
+)
+"""Operations along a dimension that their operand must have: `dim=1` raises for what has one only."""
 
 JOINING = frozenset("cat concat concatenate stack hstack vstack dstack column_stack row_stack".split())
 """What they give has a dimension: that along which the tensors were put together."""
