@@ -48,7 +48,7 @@ FLOW: Mapping[str, str] = {
     ),
     "Calls and functions of the program": (
         "calls callsites functions decorators registries choices dispatch folds workers exit_stacks builtin_functions library_functions "
-        "arrays"
+        "paths arrays"
     ),
     "Classes and objects of the program": (
         "classes objects built_within made_by_new computed_attributes dict_classes list_classes own_state kept_generators held_helpers "
@@ -59,7 +59,8 @@ FLOW: Mapping[str, str] = {
         "operands indexing function_transforms distributions generators gradients current_device"
     ),
     "Modules, optimizers and data": (
-        "modules module_containers model_calls hooks parametrizations copies placements registration attached_parts optimizers loaders "
+        "modules module_containers module_slices parameter_aliases model_calls seen_to_work hooks parametrizations copies placements "
+        "registration attached_parts optimizers loaders "
         "checkpoints loading_scopes loading_callers loading_evidence load_helpers savers saved_files loaded_models others_weights "
         "earlier_cells"
     ),

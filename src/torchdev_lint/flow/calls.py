@@ -36,6 +36,7 @@ from torchdev_lint.flow import (
     parametrizations,
     records,
     reveals,
+    seen_to_work,
     tensors,
     torch_bases,
     torch_functions,
@@ -156,6 +157,8 @@ def _site(
                 value = evaluate(argument.value)
                 if argument.star == "**":
                     value = dict_classes.as_dict(frame, value)
+                elif argument.star == "*" and isinstance(value, Object):
+                    value = module_containers.spread(frame, value)
                 arguments.append(Argument(value, argument))
     return CallSite(node, tuple(arguments), operands.dotted(node.func) or "the call", receiver)
 
@@ -228,7 +231,9 @@ def call_object(frame: Frame, thing: Object, site: CallSite) -> Value:
     """The result of calling an object: a module, a callable instance, or something unknown; its hooks are run."""
     site = hooks.inputs(frame, thing, site, call_value)
     parametrizations.run(frame, thing, site, call_value)
+    known = seen_to_work.told_before(frame)
     result = _call_object(frame, thing, site)
+    seen_to_work.note(frame, frame.state(thing).device, site, known)
     return hooks.run(frame, thing, result, site, call_value)
 
 

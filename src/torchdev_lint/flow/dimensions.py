@@ -33,8 +33,11 @@ def of_result(
     the names of their parameters.
     """
     name = operator.name
-    held = [least(one.value) for one in operands]
+    held = [least(one.value) for one in operands if isinstance(one.value, Tensor)]
+    named = told.get("dim")
     first = held[0] if held else 0
+    if name in facts.NEEDS_ITS_DIMENSION:
+        first = max([first, *(_needed(told[one]) for one in ("dim", "dim0", "dim1") if one in told)])
     sizes = sizes_told(operator, site, method=method)
     if sizes or name in ("view", "reshape"):
         return sizes
@@ -42,9 +45,10 @@ def of_result(
     if name in facts.BROADCASTS or (name in facts.PAIRS and len(held) > 1):
         return 0 if name == "where" and len(held) == 1 else max(held, default=0)
     if name in facts.AS_MANY_AS_ITEMS:
-        return max(fewest, max(held, default=0))
+        return max([fewest, first, *held])
     if name in facts.ADDS_ONE:
-        return max(held if name == "stack" else [first], default=0) + 1
+        put = max(0, _needed(named) - 1)  # behind so many others
+        return max([put, *held] if name == "stack" else [put, first]) + 1
     if name in facts.LIKE_ANOTHER:
         return max(first if name == "expand_as" else 0, least(told.get("other", UNKNOWN)))
     if name == "matmul":
@@ -62,15 +66,22 @@ def of_result(
     if name in facts.SQUEEZES:
         return first - 1 if name == "unbind" or told.get("dim") else 0
     if name in facts.PAIRS:
-        pair = operands[0].value
-        over = told.get("dim")
-        return (
-            pair.dims if isinstance(pair, Tensor) and isinstance(over, Literal) else 0
-        )  # an index takes one
+        before = operands[0].value
+        known = max(before.dims if isinstance(before, Tensor) else 0, _needed(named))
+        return known if isinstance(named, Literal) else 0  # of a pair, of which an index takes one
     return _reduced(operator, first, told)
 
 
 _IN_PLACE_RESHAPING = frozenset({"squeeze_", "unsqueeze_", "resize_", "resize_as_", "set_", "as_strided_"})
+
+
+def _needed(dimension: Value | None) -> int:
+    """How many dimensions a tensor has at least that has this one: the first and the last one a number has, too, for PyTorch."""
+    match dimension:
+        case Literal(value=int(number)) if not isinstance(number, bool) and number not in (0, -1):
+            return number + 1 if number > 0 else -number
+        case _:
+            return 0
 
 
 def _flattened(told: Mapping[str, Value]) -> int:

@@ -23,6 +23,7 @@ from torchdev_lint.flow import (
     operands,
     operations,
     optimizers,
+    paths,
     registries,
     special_methods,
     torch_devices,
@@ -183,6 +184,8 @@ def _display(frame: Frame, node: cst.Tuple | cst.List | cst.Set, starred: int | 
     for element in node.elements:
         value = frame.evaluate(element.value)
         if type(element) is cst.StarredElement:
+            if isinstance(value, Object):
+                value = module_containers.spread(frame, value)
             if isinstance(value, Items):
                 values += value.items
             elif starred is not None:
@@ -385,6 +388,9 @@ def visit_BinaryOperation(frame: Frame, node: cst.BinaryOperation) -> Value:
     contained = containers.binary_operation(frame, node, left, right)
     if contained is not None:
         return contained
+    path = paths.divided(frame, node, left, right)
+    if path is not None:
+        return path
     last = torch_devices.last_index(frame, node, left, right)
     if last is not None:
         return last
@@ -448,7 +454,7 @@ def visit_Subscript(frame: Frame, node: cst.Subscript) -> Value:
             if isinstance(held, (Items, Many)) and len(node.slice) == 1:
                 return containers.sliced(held, bounds)
             if isinstance(value, Object) and len(node.slice) == 1:
-                part = module_containers.sliced(frame, value, bounds)
+                part = module_containers.sliced(frame, value, bounds, node)
                 return part if part != UNKNOWN else _some_of(frame, value, node)
             keys.append(UNKNOWN)
     return subscript(frame, node, value, keys)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import libcst as cst
 
-from torchdev_lint.flow import containers, folds, records, workers
+from torchdev_lint.flow import containers, folds, paths, records, workers
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
@@ -19,7 +19,6 @@ from torchdev_lint.flow.values import (
     Items,
     Literal,
     Many,
-    Object,
     Tensor,
     Value,
     join_all,
@@ -51,20 +50,14 @@ def call(frame: Frame, path: str, site: CallSite, call_value: Callable[..., Valu
             function = CallSite(site.node, (), site.callee), given[-2]
             return _mapped(frame, given[-1], function, call_value, tensors_only=name == "tree_map_only")
         case "os.path" if name == "join":
-            return _joined(frame, given, site)
+            return None if site.has_star() else paths.joined(given, frame.analysis.text(site.node))
+        case "pathlib" if name == "Path" and given and not site.has_star():
+            return paths.joined(given, frame.analysis.text(site.node))
         case "queue" | "multiprocessing" | "torch.multiprocessing" | "asyncio" if name.endswith("Queue"):
             return containers.with_cell(frame, site.node, Items(()))
         case _:
             worker = workers.call(frame, path, site, call_value)
             return records.call(frame, path, site) if worker is None else worker
-
-
-def _joined(frame: Frame, given: list[Value], site: CallSite) -> Value | None:
-    """`os.path.join(folder, name)`: of the same parts the same path is made, wherever that is."""
-    parts = [one.key if isinstance(one, Object) else one for one in given]
-    if site.has_star() or not all(isinstance(one, (tuple, Literal)) for one in parts):
-        return None
-    return Object(("path", *parts), frame.analysis.text(site.node))
 
 
 def _mapped(

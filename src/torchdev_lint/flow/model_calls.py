@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from torchdev_lint.flow import disagreeing_returns, project_forwards, registration, settings
+from torchdev_lint.flow import disagreeing_returns, project_forwards, registration, seen_to_work, settings
 from torchdev_lint.flow.attribution import host_was_chosen, report_at, worth_telling
 from torchdev_lint.flow.built_for_arguments import is_built_for
 from torchdev_lint.flow.callsites import Argument, CallSite
@@ -186,7 +186,7 @@ def _is_sure_input(frame: Frame, operand: Operand, other: Operand, found: Confli
         return False
     if not (_is_tensor(other.value, sure=found.level != Level.CERTAIN) or _is_moved(frame, other.value)):
         return False
-    if LENGTHS.search((_name_of(operand) or "").rpartition(".")[2]) or _holds_lengths(operand):
+    if LENGTHS.search((_name_of(operand) or "").rpartition(".")[2]) or _holds_lengths(operand.device):
         return False
     if (
         origin is not None
@@ -278,6 +278,8 @@ def _input_elsewhere(frame: Frame, site: CallSite, callee: Callee, operand: Oper
     """An input and the module that is called with it are on different devices."""
     if registration.is_late(frame, found.left) or _is_wrapped(frame, site, callee):
         return
+    if found.level != Level.CERTAIN and seen_to_work.is_noted(frame, site.node):
+        return
     kept = registration.attribute_site(frame, found.left)
     if kept is not None:
         if found.level != Level.CERTAIN and not worth_telling(frame, found):
@@ -306,7 +308,8 @@ def _may_be_lengths(frame: Frame, argument: Argument, callee: Callee) -> bool:
     if callee.thing is None or frame.state(callee.thing).api.startswith("torch.nn."):
         return False
     name = argument.keyword or (dotted(argument.node.value) or "").rpartition(".")[2]
-    return LENGTHS.search(name) is not None
+    made = isinstance(argument.value, Tensor) and _holds_lengths(argument.value.device)
+    return LENGTHS.search(name) is not None or made
 
 
 POSITIONS = re.compile(r"(?i)(?:^|_)(?:pos|positions?|idx|index|indices)$")
@@ -328,9 +331,9 @@ def _without_positions(frame: Frame, argument: Argument, callee: Callee) -> Argu
     return Argument(replace(value, entries=kept), argument.node)
 
 
-def _holds_lengths(operand: Operand) -> bool:
+def _holds_lengths(device: Device) -> bool:
     """Whether a tensor was made of how much there is of something: `torch.tensor([x.size(1)])`, `torch.tensor([len(s) for s in batch])`."""
-    origins = [leaf.origin for leaf in leaves(operand.device)]
+    origins = [leaf.origin for leaf in leaves(device)]
     made = [None if origin is None else origin.root().node for origin in origins]
     return all(
         isinstance(node, cst.Call)

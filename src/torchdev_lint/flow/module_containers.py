@@ -6,7 +6,7 @@ import re
 
 import libcst as cst
 
-from torchdev_lint.flow import attached_parts, registration
+from torchdev_lint.flow import attached_parts, module_slices, registration
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.iteration import ANY, part_for_all, parts_of
@@ -29,15 +29,35 @@ def part(frame: Frame, thing: Object, key: Value) -> Value | None:
     return part_for_all(frame, thing)
 
 
-def sliced(frame: Frame, thing: Object, bounds: list[Value | None]) -> Value:
+def sliced(frame: Frame, thing: Object, bounds: list[Value | None], node: cst.CSTNode) -> Value:
     """`thing[lower:upper]`: a container of some of the parts."""
     held = parts_of(frame, thing)
     numbers = [bound.value if isinstance(bound, Literal) else bound for bound in bounds]
     if held is None or not all(number is None or type(number) is int for number in numbers):
         some = part_for_all(frame, thing)
-        return UNKNOWN if some is None else Many(some)
-    lower, upper, step = (number if isinstance(number, int) else None for number in numbers)
-    return Items(tuple(value for _, value in held[lower : upper : step or None]))
+        if some is None:
+            return UNKNOWN
+        parts = [(ANY, some)]
+    else:
+        lower, upper, step = (number if isinstance(number, int) else None for number in numbers)
+        kept = held[lower : upper : step or None]
+        parts = [(f"[{index}]", value) for index, (_, value) in enumerate(kept)]
+    if not parts or frame.state(thing).api not in module_slices.SLICED:
+        values = tuple(value for _, value in parts)
+        return Many(values[0]) if parts and parts[0][0] == ANY else Items(values)
+    registered = frozenset(name for name, value in parts if moves_with_owner(frame, value))
+    return module_slices.made(frame, thing, parts, registered, node)
+
+
+def spread(frame: Frame, thing: Object) -> Value:
+    """What `*thing` hands over: the parts of a container in their order, else the thing."""
+    if frame.state(thing).api not in module_slices.SLICED:
+        return thing
+    held = parts_of(frame, thing)
+    if held is not None:
+        return Items(tuple(value for _, value in held))
+    some = part_for_all(frame, thing)
+    return thing if some is None else Many(some)
 
 
 def items(frame: Frame, thing: Object, name: str) -> Value | None:

@@ -288,7 +288,7 @@ def call_module_method(frame: Frame, thing: Object, name: str, site: CallSite) -
         case "parameters" | "buffers":
             return Many(Tensor(state.device, parameter=name == "parameters"))
         case "named_parameters" | "named_buffers":
-            return Many(Items((UNKNOWN, Tensor(state.device, parameter=True))))
+            return Many(Items((UNKNOWN, Tensor(state.device, parameter=name == "named_parameters"))))
         case "state_dict":
             return Entries((), Tensor(state.device))
         case "register_buffer" | "register_parameter":

@@ -8,7 +8,13 @@ from typing import TypeAlias
 
 import libcst as cst
 
-from torchdev_lint.flow import attached_parts, computed_attributes, library_facts
+from torchdev_lint.flow import (
+    attached_parts,
+    computed_attributes,
+    library_facts,
+    module_slices,
+    parameter_aliases,
+)
 from torchdev_lint.flow.conditions import Atom, Key
 from torchdev_lint.flow.confinement import only_computes
 from torchdev_lint.flow.device_values import as_device
@@ -427,6 +433,7 @@ def _move(frame: Frame, thing: Object, device: Device, seen: frozenset[object], 
         return
     state = frame.state(thing)
     attributes = dict(state.attributes)
+    parameters = frozenset() if seen else parameter_aliases.parameters_of(frame, thing)
     for name in state.registered:
         held = attributes.get(name)
         if held is not None:
@@ -459,6 +466,9 @@ def _move(frame: Frame, thing: Object, device: Device, seen: frozenset[object], 
         _move(frame, Object(key), device, seen | {thing.key}, parts)
     if not seen and state.span is not None:
         _forget_unreached(frame, state.span)
+    if not seen:
+        parameter_aliases.move(frame, parameters, device)
+        module_slices.follow(frame)
 
 
 def _forget_plain_tensors(frame: Frame, thing: Object, seen: frozenset[object]) -> None:

@@ -17,7 +17,7 @@ from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.conditions import Key
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
-from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Cpu, Device, leaves
+from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Cpu, Device, Origin, leaves, with_origin
 from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import (
@@ -74,7 +74,7 @@ def load(frame: Frame, path: str, site: CallSite) -> Value | None:
                 place = device_values.moved_to(frame, Cpu(), site.node)
             case _:
                 place = UNKNOWN_DEVICE
-    return _loaded(held, place)
+    return _loaded(held, place, frame.result_of(site.node), site.node)
 
 
 def _identity(file: Value) -> Object | None:
@@ -102,21 +102,28 @@ def _holds_tensor(value: Value) -> bool:
             return False
 
 
-def _loaded(value: Value, place: Device | None) -> Value:
+def _loaded(value: Value, place: Device | None, what: Object, node: cst.CSTNode) -> Value:
+    """`what` is the same as something of which nothing is known but that it was loaded by `node`."""
+
+    def part(held: Value, name: object) -> Value:
+        return _loaded(held, place, Object(("item", what.key, name)), node)
+
     match value:
-        case Tensor():
-            return value if place is None else replace(value, device=place)
+        case Tensor(device=device):
+            # by whom it was made does not matter any more: from here on it is there again
+            there = with_origin(device, Origin(node, "loaded")) if place is None else place
+            return replace(value, device=there)
         case Literal():
             return value
         case Items(items=items):
-            return Items(tuple(_loaded(item, place) for item in items))
+            return Items(tuple(part(item, repr(index)) for index, item in enumerate(items)))
         case Many(element=element):
-            return Many(_loaded(element, place))
+            return Many(part(element, "some"))
         case Entries(entries=entries, default=default):
-            held = tuple((name, _loaded(entry, place)) for name, entry in entries)
-            return replace(value, entries=held, default=_loaded(default, place), cell=None)
+            held = tuple((name, part(entry, name)) for name, entry in entries)
+            return replace(value, entries=held, default=part(default, "some"), cell=None)
         case _:
-            return UNKNOWN
+            return what
 
 
 def saved_from_host(analysis: Analysis) -> bool:

@@ -10,8 +10,8 @@ from torchdev_lint.flow import (
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.conditions import atoms
 from torchdev_lint.flow.cures import note_moved
-from torchdev_lint.flow.discarded_transfers import discarded
 from torchdev_lint.flow.dimensions import least
+from torchdev_lint.flow.discarded_transfers import discarded
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import (

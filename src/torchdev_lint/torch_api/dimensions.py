@@ -23,6 +23,15 @@ KEEPS = frozenset(
 )
 """The result, or each of several, has as many as the first tensor."""
 
+NEEDS_ITS_DIMENSION = frozenset(
+    (
+        "softmax log_softmax softmin cumsum cumprod logcumsumexp cummax cummin sort topk argsort cat concat concatenate squeeze unbind "
+        "transpose swapaxes swapdims chunk split narrow select sum mean prod max min median nanmedian nansum nanmean mode kthvalue argmax "
+        "argmin all any std var logsumexp norm amax amin gather scatter scatter_add index_select index_add flip"
+    ).split()
+)
+"""Operations along a dimension that their operand must have: `dim=1` raises for what has one only."""
+
 BROADCASTS = frozenset(
     (
         "add sub subtract mul multiply div divide true_divide floor_divide remainder fmod pow maximum minimum fmax fmin where lerp "

@@ -1,0 +1,58 @@
+"""Calls of models that the program itself is seen to get through with the model on an accelerator.
+
+A function that is read on its own has a model that may be anywhere, and may want its inputs there. Where the file itself runs that very
+call, with a model of its own on an accelerator, and nothing is wrong with it, what was only possible is refuted: lengths stay on the host
+for `pack_padded_sequence`, the model brings its input, what a block builds at its first call was built before the move.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from torchdev_lint.flow.callsites import CallSite
+from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.lattice import Accelerator, Cpu, Device, Leaf, Symbol, leaves
+from torchdev_lint.flow.values import Literal, Tensor
+
+_SEEN = "seen to work"
+
+
+def told_before(frame: Frame) -> int:
+    """How many events there are before the program itself makes a call."""
+    return len(frame.analysis.events) if frame.analysis.at_top else 0
+
+
+def note(frame: Frame, device: Device, site: CallSite, events: int) -> None:
+    """The program came through a call of what is on a device; `events`: how many there were before it."""
+    analysis = frame.analysis
+    if not analysis.at_top or analysis.budget <= 0 or not _is_accelerated(device):
+        return
+    key = (_SEEN, id(site.node))
+    if len(analysis.events) != events:
+        analysis.notes[key] = False
+    elif key not in analysis.notes and _is_known(site):
+        analysis.notes[key] = True
+
+
+def is_noted(frame: Frame, node: cst.CSTNode) -> bool:
+    """Whether the program is seen to come through this call."""
+    return bool(frame.analysis.notes.get((_SEEN, id(node))))
+
+
+def _is_known(site: CallSite) -> bool:
+    """Whether it is known where all is that the call hands over, and that some of it are tensors."""
+    given = [argument.value for argument in site.arguments if not isinstance(argument.value, Literal)]
+    return bool(given) and all(
+        isinstance(one, Tensor)
+        and all(isinstance(leaf, Cpu) or _is_told(leaf) for leaf in leaves(one.device))
+        for one in given
+    )
+
+
+def _is_accelerated(device: Device) -> bool:
+    """Whether something was moved to what is an accelerator, or may be one by what the program is told."""
+    return any(map(_is_told, leaves(device)))
+
+
+def _is_told(leaf: Leaf) -> bool:
+    return isinstance(leaf, Accelerator) or (isinstance(leaf, Symbol) and not leaf.assumed)
