@@ -24,6 +24,7 @@ from torchdev_lint.flow import (
     hooks,
     host_reads,
     library_calls,
+    library_parts,
     list_classes,
     literals,
     lost_index,
@@ -545,7 +546,9 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
     ):
         return modules.call_module(frame, thing, _checked(site) if name in module_api.MAY_INDEX else site)
     if state.kind == "module" and state.model is None and name[:1].islower():
-        derived = Object(("attr", thing.key, name), f"{thing.text}.{name}")
+        derived = library_parts.part(frame, thing, state, name) or Object(
+            ("attr", thing.key, name), f"{thing.text}.{name}"
+        )
         if frame.env.knows(derived) or frame.state(derived).kind == "module":
             return call_object(frame, derived, site)
     if name in _ONLY_TENSORS and state.kind == "unknown":

@@ -16,6 +16,7 @@ from torchdev_lint.flow import (
     dict_classes,
     indexing,
     library_facts,
+    library_parts,
     list_classes,
     literals,
     lost_index,
@@ -454,6 +455,8 @@ def visit_Subscript(frame: Frame, node: cst.Subscript) -> Value:
             if isinstance(held, (Items, Many)) and len(node.slice) == 1:
                 return containers.sliced(held, bounds)
             if isinstance(value, Object) and len(node.slice) == 1:
+                if library_parts.is_one(frame, value):
+                    return value
                 part = module_containers.sliced(frame, value, bounds, node)
                 return part if part != UNKNOWN else _some_of(frame, value, node)
             keys.append(UNKNOWN)

@@ -12,6 +12,7 @@ from torchdev_lint.flow import (
     attached_parts,
     computed_attributes,
     library_facts,
+    library_parts,
     module_slices,
     parameter_aliases,
 )
@@ -203,6 +204,9 @@ def _object_attribute(frame: Frame, thing: Object, name: str) -> Value:
         return family
     if state.api.startswith("torch.distributions.") and DEVICE_NAME.search(name):
         return UNKNOWN  # they have no device: what goes by that name was put there
+    part = library_parts.part(frame, thing, state, name)
+    if part is not None:
+        return part
     text = f"{thing.text}.{name}" if thing.text else ""
     if name in IN_PLACE_MOVES and state.kind == "module":
         return Method(thing, name)

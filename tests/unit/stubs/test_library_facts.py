@@ -47,6 +47,13 @@ ON_CPU = [
     "from torch_geometric.datasets import TUDataset\nfrom torch_geometric.loader import DataLoader\n"
     "for data in DataLoader(TUDataset('.', 'MUTAG')):\n  x = data.edge_index",
     "from torchvision.utils import make_grid\nx = make_grid(c)",
+    "import clip\nx = clip.tokenize(['a'])",
+    "import open_clip\ntok = open_clip.get_tokenizer('ViT-B-32')\nx = tok(['a'])",
+    "import open_clip\nx = open_clip.tokenize(['a'])",
+    "import lpips\nx = lpips.im2tensor(picture)",
+    "import lpips\nx = lpips.LPIPS(net='vgg')(c, c)",
+    "from torchmetrics import Accuracy\nx = Accuracy(task='binary')(c, c)",
+    "from torchmetrics.classification import MulticlassAccuracy\nx = MulticlassAccuracy(3)(c, c)",
 ]
 
 
