@@ -59,7 +59,7 @@ FLOW: Mapping[str, str] = {
         "operands indexing function_transforms distributions generators gradients current_device"
     ),
     "Modules, optimizers and data": (
-        "modules module_containers model_calls hooks parametrizations copies placements registration attached_parts optimizers loaders "
+        "modules module_containers model_calls hooks brought_by_hooks parametrizations copies placements registration attached_parts optimizers loaders "
         "checkpoints loading_scopes loading_callers loading_evidence load_helpers savers saved_files loaded_models others_weights "
         "earlier_cells"
     ),
@@ -69,7 +69,7 @@ FLOW: Mapping[str, str] = {
         "written_expressions written_tensors device_spellings"
     ),
     "The project around a file: who calls it, with what, on which machines": (
-        "reach project_calls callers_elsewhere caller_results project_forwards private_helpers defaults_elsewhere settings settled_flags "
+        "reach project_calls callers_elsewhere caller_results project_forwards private_helpers defaults_elsewhere defaults_met settings settled_flags "
         "chosen_elsewhere overridden_defaults untaken absent_arguments accelerator_needs accelerator_programs "
         "current_gpu driven compiled_kernels"
     ),

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import libcst as cst
 
 from torchdev_lint.flow import (
+    brought_by_hooks,
     arrays,
     brought_back,
     builtin_functions,
@@ -44,6 +45,7 @@ from torchdev_lint.flow import (
 from torchdev_lint.flow.callsites import Argument, CallSite, ImpliedItem, Unwritten
 from torchdev_lint.flow.classes import ClassModel, instantiate
 from torchdev_lint.flow.confinement import brings_what_it_is_given, moves_what_it_is_given
+from torchdev_lint.flow.device_values import as_device
 from torchdev_lint.flow.frame import Frame, expression
 from torchdev_lint.flow.functions import (
     call,
@@ -55,7 +57,7 @@ from torchdev_lint.flow.functions import (
     send,
 )
 from torchdev_lint.flow.immutable import replace
-from torchdev_lint.flow.lattice import Anywhere, Cpu, Device, Origin, leaves
+from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Anywhere, Cpu, Device, Origin, leaves
 from torchdev_lint.flow.model_calls import check_inputs_together
 from torchdev_lint.flow.objects import (
     forget_attributes,
@@ -67,6 +69,7 @@ from torchdev_lint.flow.objects import (
 )
 from torchdev_lint.flow.registration import check_late
 from torchdev_lint.flow.values import (
+    NONE,
     UNKNOWN,
     AnyOf,
     Api,
@@ -375,6 +378,10 @@ def call_attribute(frame: Frame, receiver: Value, name: str, site: CallSite) -> 
             return not_followed(frame, site)
         case DeviceValue() | DeviceType() if name == "startswith" and site.positional():
             return literals.starts_with(frame, receiver, site)
+        case DeviceValue() if name in ("__enter__", "__exit__"):
+            entered = name == "__enter__"
+            frame.env.default_device = as_device(receiver) if entered else UNKNOWN_DEVICE
+            return receiver if entered else NONE
         case Either(guard, then, otherwise):
             left, right = frame.either(
                 guard,
@@ -475,6 +482,8 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
         return exit_stacks.note(frame, thing, site)
     if name in records.METHODS and state.kind == "instance":
         return records.call_method(frame, thing, name, site)
+    if name == brought_by_hooks.BEFORE and not frame.env.knows(thing):
+        brought_by_hooks.note_unknown(frame, thing)
     if name in hooks.REGISTERS and hooks.is_some_part(thing):
         hooked = hooks.register(frame, thing, name, site)
         return not_followed(frame, site) if hooked is None else hooked

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from torchdev_lint.flow import literals, load_helpers, placements, unstated_devices
+from torchdev_lint.flow import defaults_met, literals, load_helpers, placements, unstated_devices
 from torchdev_lint.flow.accelerator_needs import insists
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.conditions import Key
@@ -133,6 +133,8 @@ def call(frame: Frame, function: Function, site: CallSite, sent: Argument | None
     )
     child.salt, child.round = frame.salt, frame.round
     child.env.names = _bind(child, function, site)
+    if frame.analysis.at_top:
+        defaults_met.note(frame, function.node)
     if child.source.foreign and not frame.source.foreign:
         child.handed = dict(child.env.names)
     if sent is not None:
