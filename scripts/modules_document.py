@@ -59,8 +59,8 @@ FLOW: Mapping[str, str] = {
         "operands indexing function_transforms distributions generators gradients current_device"
     ),
     "Modules, optimizers and data": (
-        "modules module_containers model_calls hooks brought_by_hooks parametrizations copies placements registration attached_parts optimizers loaders "
-        "checkpoints loading_scopes loading_callers loading_evidence load_helpers savers saved_files loaded_models others_weights "
+        "modules module_containers model_calls hooks brought_by_hooks parametrizations copies placements registration attached_parts optimizers "
+        "loaders checkpoints loading_scopes loading_callers loading_evidence load_helpers savers saved_files loaded_models others_weights "
         "earlier_cells"
     ),
     "What stub files and command lines say": "library_facts library_calls command_lines",
@@ -69,8 +69,8 @@ FLOW: Mapping[str, str] = {
         "written_expressions written_tensors device_spellings"
     ),
     "The project around a file: who calls it, with what, on which machines": (
-        "reach project_calls callers_elsewhere caller_results project_forwards private_helpers defaults_elsewhere defaults_met settings settled_flags "
-        "chosen_elsewhere overridden_defaults untaken absent_arguments accelerator_needs accelerator_programs "
+        "reach project_calls callers_elsewhere caller_results project_forwards private_helpers defaults_elsewhere defaults_met settings "
+        "settled_flags chosen_elsewhere overridden_defaults untaken absent_arguments accelerator_needs accelerator_programs "
         "current_gpu driven compiled_kernels"
     ),
     "Finding mistakes that are no conflict of two operands": (

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import libcst as cst
 
 from torchdev_lint.flow import (
-    brought_by_hooks,
     arrays,
     brought_back,
+    brought_by_hooks,
     builtin_functions,
     command_lines,
     computed_attributes,

@@ -98,6 +98,8 @@ class Loop:
     continues: list[Environment] = field(default_factory=list)
     counter: Counter | None = None
     turn: int = 0
+    exact: bool = False
+    """Whether it is run item by item."""
 
 
 class _Assuming:

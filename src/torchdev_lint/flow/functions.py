@@ -28,7 +28,9 @@ from torchdev_lint.flow.values import (
     Items,
     Literal,
     Many,
+    Method,
     Object,
+    Partial,
     State,
     Tensor,
     Value,
@@ -71,10 +73,13 @@ MAX_RECURSION = 3
 
 
 def _goes_through_parts(frame: Frame, site: CallSite) -> bool:
+    given = site.positional()
+    # `tree_map(fn, nest)`: what is done with each part may be said first
+    told_what = bool(given) and isinstance(given[0].value, (Function, Method, Partial))
     return any(
         isinstance(argument.value, (Items, Many, Entries, Tensor, Literal))
         or (isinstance(argument.value, Object) and frame.state(argument.value).kind != "unknown")
-        for argument in site.positional()[:1]
+        for argument in (given[1:2] if told_what else given[:1])
     )
 
 

@@ -114,7 +114,7 @@ def _loop(
     seen, and nothing is reported that an actual iteration would not meet.
     """
     before, salt, outer_round = frame.env, frame.salt, frame.round
-    loop = Loop(counter=counter)
+    loop = Loop(counter=counter, exact=exact)
     frame.loops.append(loop)
     current, ends = before.copy(), []
     for iteration in range(rounds):
