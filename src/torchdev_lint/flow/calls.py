@@ -39,6 +39,7 @@ from torchdev_lint.flow import (
     reveals,
     tensors,
     torch_bases,
+    torch_factories,
     torch_functions,
     workers,
 )
@@ -539,7 +540,9 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
     tokenized = torch_functions.tokenizer_result(site, name)
     if tokenized is not None:
         return tokenized
-    known = library_calls.call_method(frame, thing, name, site)
+    known = torch_factories.drawn(frame, thing, name, site) or library_calls.call_method(
+        frame, thing, name, site
+    )
     if known is not None:
         return known
     if (
