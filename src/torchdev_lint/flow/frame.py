@@ -100,6 +100,8 @@ class Loop:
     turn: int = 0
     exact: bool = False
     """Whether it is run item by item."""
+    owners: dict[str, Value] = field(default_factory=dict)
+    """By name: the module whose parameter a target of the loop is (`looped_parameters`)."""
 
 
 class _Assuming:

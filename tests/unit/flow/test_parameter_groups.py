@@ -124,3 +124,13 @@ def test_what_is_done_with_a_group() -> None:
     """
     assert told(text.format(where=", device=p.device")) == []
     assert told(text.format(where="")) == ["p.data.add_(torch.randn(p.shape))"]
+
+
+def test_what_is_run_with_other_parameters_is_called_by_its_name() -> None:
+    text = """
+    net = nn.Linear(3, 3)
+    held = dict(net.named_parameters())
+    torch.func.functional_call(net, held, (torch.rand(2, 3, device=device),))
+    """
+    found = check_source(HEAD + textwrap.dedent(text), "program.py", DEFAULT_RULES)
+    assert ["`net`" in one.message for one in found] == [True]
