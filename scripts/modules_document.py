@@ -60,8 +60,8 @@ FLOW: Mapping[str, str] = {
     ),
     "Modules, optimizers and data": (
         "modules module_containers model_calls hooks brought_by_hooks parametrizations copies placements registration attached_parts "
-        "optimizers parameter_groups looped_parameters loaders checkpoints loading_scopes loading_callers loading_evidence load_helpers savers "
-        "saved_files loaded_models others_weights earlier_cells"
+        "optimizers parameter_groups looped_parameters loaders checkpoints loading_scopes loading_callers loading_evidence load_helpers "
+        "savers saved_files loaded_models others_weights earlier_cells"
     ),
     "What stub files and command lines say": "library_facts library_calls command_lines",
     "A function read alone: what its text shows of its arguments": (
