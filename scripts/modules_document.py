@@ -59,8 +59,8 @@ FLOW: Mapping[str, str] = {
         "operands indexing function_transforms distributions generators gradients current_device"
     ),
     "Modules, optimizers and data": (
-        "modules module_containers module_slices parameter_aliases model_calls seen_to_work hooks parametrizations copies placements "
-        "registration attached_parts optimizers loaders "
+        "modules module_containers module_slices library_parts parameter_aliases model_calls seen_to_work hooks brought_by_hooks "
+        "parametrizations copies placements registration attached_parts optimizers parameter_groups looped_parameters loaders "
         "checkpoints loading_scopes loading_callers loading_evidence load_helpers savers saved_files loaded_models others_weights "
         "earlier_cells"
     ),
@@ -70,8 +70,8 @@ FLOW: Mapping[str, str] = {
         "written_expressions written_tensors device_spellings"
     ),
     "The project around a file: who calls it, with what, on which machines": (
-        "reach project_calls callers_elsewhere caller_results project_forwards private_helpers defaults_elsewhere settings settled_flags "
-        "chosen_elsewhere overridden_defaults untaken absent_arguments accelerator_needs accelerator_programs "
+        "reach project_calls callers_elsewhere caller_results project_forwards private_helpers defaults_elsewhere defaults_met settings "
+        "settled_flags chosen_elsewhere overridden_defaults untaken absent_arguments accelerator_needs accelerator_programs "
         "current_gpu driven compiled_kernels"
     ),
     "Finding mistakes that are no conflict of two operands": (

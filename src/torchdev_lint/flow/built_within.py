@@ -2,6 +2,7 @@
 
 What their `__init__` makes without `device=` is where that block says, registered or not; so the class on its own shows
 nothing of the CPU. Instances are judged by where they are built. And functions that the file calls in such blocks only.
+The block may be one that a context manager of the program's own enters around a `yield`, and a device may decorate a function.
 """
 
 from __future__ import annotations
@@ -44,26 +45,68 @@ def _places(modules: Sequence[cst.Module]) -> _Places:
     """The calls of all files, if one of them has such a block."""
     if not any(map(_has_blocks, modules)):
         return {}
+    managers = frozenset[str]().union(*map(_managers, modules))
     found: _Places = {}
     for module in modules:
-        for name, places in _calls(module).items():
+        for name, places in _calls_given(module, managers).items():
             found.setdefault(name, []).extend(places)
     return found
 
 
 @remembered(cst.Module)
 def _has_blocks(module: cst.Module) -> bool:
-    blocks = [node for node in walk(module) if isinstance(node, cst.With)]
-    devices = _names_of_devices(module) if blocks else frozenset()
-    return any(_sets_device(item.item, devices) for block in blocks for item in block.items)
+    nodes = list(walk(module))
+    entered = [item.item for node in nodes if isinstance(node, cst.With) for item in node.items]
+    entered += [node.decorator for node in nodes if isinstance(node, cst.Decorator)]
+    devices = _names_of_devices(module) if entered else frozenset()
+    return bool(_managers(module)) or any(_sets_device(one, devices) for one in entered)
+
+
+def _calls_given(module: cst.Module, managers: frozenset[str]) -> _Places:
+    """The calls of a file; `managers` are the context managers of all files."""
+    return _calls(module) if managers <= _managers(module) else _collected(module, managers)
 
 
 @remembered(cst.Module)
 def _calls(module: cst.Module) -> _Places:
+    return _collected(module, _managers(module))
+
+
+def _collected(module: cst.Module, managers: frozenset[str]) -> _Places:
     found: _Places = {}
     here = _Place(within=False, definition=None, function=None)
-    _collect(module.body, found, _names_of_devices(module), here)
+    _collect(module.body, found, _names_of_devices(module) | {f"{name}()" for name in managers}, here)
     return found
+
+
+@remembered(cst.Module)
+def _managers(module: cst.Module) -> frozenset[str]:
+    """Functions and methods that are made into context managers, and have a `yield` in a block that sets the default device."""
+    made = [
+        node
+        for node in walk(module, below=(cst.With,))
+        if isinstance(node, cst.FunctionDef) and any(map(_makes_manager, node.decorators))
+    ]
+    devices = _names_of_devices(module) if made else frozenset()
+    return frozenset(node.name.value for node in made if _yields_within(node.body, devices))
+
+
+def _makes_manager(decorator: cst.Decorator) -> bool:
+    match decorator.decorator:
+        case cst.Name(value=name) | cst.Attribute(attr=cst.Name(value=name)):
+            return name == "contextmanager"
+        case _:
+            return False
+
+
+def _yields_within(body: Any, devices: frozenset[str]) -> bool:
+    inner = (cst.FunctionDef, cst.ClassDef, cst.Lambda)
+    return any(
+        isinstance(part, cst.Yield)
+        for node in walk(body, below=inner)
+        if isinstance(node, cst.With) and any(_sets_device(one.item, devices) for one in node.items)
+        for part in walk(node.body, below=inner)
+    )
 
 
 def _collect(part: Any, found: _Places, devices: frozenset[str], here: _Place, owner: bool = False) -> None:
@@ -78,7 +121,8 @@ def _collect(part: Any, found: _Places, devices: frozenset[str], here: _Place, o
             # a method belongs to its class: whoever builds that runs it; what is defined in a block is not called there
             is_class = isinstance(node, cst.ClassDef)
             name = None if is_class else f".{node.name.value}" if owner else node.name.value
-            inside = _Place(within=False, definition=here.definition or node.name.value, function=name)
+            within = any(_sets_device(one.decorator, devices) for one in node.decorators)
+            inside = _Place(within, definition=here.definition or node.name.value, function=name)
             _collect(node.body, found, devices, inside, is_class)
         elif isinstance(node, cst.With):
             sets = any(_sets_device(item.item, devices) for item in node.items)
@@ -121,6 +165,8 @@ def _sets_device(item: cst.BaseExpression, devices: frozenset[str]) -> bool:
             return not any(one.raw_value.startswith(_ELSEWHERE_STAYS) for one in literals)
         case cst.Name(value=name) | cst.Attribute(attr=cst.Name(value=name)):
             return name in devices or bool(DEVICE_NAME.search(name))
+        case cst.Call(func=cst.Name(value=name) | cst.Attribute(attr=cst.Name(value=name))):
+            return f"{name}()" in devices
         case _:
             return False
 

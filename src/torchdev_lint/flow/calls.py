@@ -9,6 +9,7 @@ import libcst as cst
 from torchdev_lint.flow import (
     arrays,
     brought_back,
+    brought_by_hooks,
     builtin_functions,
     command_lines,
     computed_attributes,
@@ -40,12 +41,14 @@ from torchdev_lint.flow import (
     seen_to_work,
     tensors,
     torch_bases,
+    torch_factories,
     torch_functions,
     workers,
 )
 from torchdev_lint.flow.callsites import Argument, CallSite, ImpliedItem, Unwritten
 from torchdev_lint.flow.classes import ClassModel, instantiate
 from torchdev_lint.flow.confinement import brings_what_it_is_given, moves_what_it_is_given
+from torchdev_lint.flow.device_values import as_device
 from torchdev_lint.flow.frame import Frame, expression
 from torchdev_lint.flow.functions import (
     call,
@@ -57,7 +60,7 @@ from torchdev_lint.flow.functions import (
     send,
 )
 from torchdev_lint.flow.immutable import replace
-from torchdev_lint.flow.lattice import Anywhere, Cpu, Device, Origin, leaves
+from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Anywhere, Cpu, Device, Origin, leaves
 from torchdev_lint.flow.model_calls import check_inputs_together
 from torchdev_lint.flow.objects import (
     forget_attributes,
@@ -69,6 +72,7 @@ from torchdev_lint.flow.objects import (
 )
 from torchdev_lint.flow.registration import check_late
 from torchdev_lint.flow.values import (
+    NONE,
     UNKNOWN,
     AnyOf,
     Api,
@@ -381,6 +385,10 @@ def call_attribute(frame: Frame, receiver: Value, name: str, site: CallSite) -> 
             return not_followed(frame, site)
         case DeviceValue() | DeviceType() if name == "startswith" and site.positional():
             return literals.starts_with(frame, receiver, site)
+        case DeviceValue() if name in ("__enter__", "__exit__"):
+            entered = name == "__enter__"
+            frame.env.default_device = as_device(receiver) if entered else UNKNOWN_DEVICE
+            return receiver if entered else NONE
         case Either(guard, then, otherwise):
             left, right = frame.either(
                 guard,
@@ -481,6 +489,8 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
         return exit_stacks.note(frame, thing, site)
     if name in records.METHODS and state.kind == "instance":
         return records.call_method(frame, thing, name, site)
+    if name == brought_by_hooks.BEFORE and not frame.env.knows(thing):
+        brought_by_hooks.note_unknown(frame, thing)
     if name in hooks.REGISTERS and hooks.is_some_part(thing):
         hooked = hooks.register(frame, thing, name, site)
         return not_followed(frame, site) if hooked is None else hooked
@@ -536,7 +546,9 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
     tokenized = torch_functions.tokenizer_result(site, name)
     if tokenized is not None:
         return tokenized
-    known = library_calls.call_method(frame, thing, name, site)
+    known = torch_factories.drawn(frame, thing, name, site) or library_calls.call_method(
+        frame, thing, name, site
+    )
     if known is not None:
         return known
     if (

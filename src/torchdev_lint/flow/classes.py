@@ -10,6 +10,7 @@ import libcst as cst
 from torchdev_lint.flow import (
     confinement,
     conventions,
+    defaults_met,
     device_values,
     dict_classes,
     kept_generators,
@@ -549,7 +550,9 @@ def symbolic_self(model: ClassModel) -> tuple[Object, Environment]:
         first = definition.analysis.frames - 1
         # while it is being built, everything is where it is made
         outer, definition.analysis.on_host = definition.analysis.on_host, True
-        within = analysis.learn(built_on_default_device, model.name, definition.source.module)
+        within = defaults_met.are_elsewhere(analysis, initializer) or analysis.learn(
+            built_on_default_device, model.name, definition.source.module
+        )
         if within:
             child.env.default_device = UNKNOWN_DEVICE
         _, end = run_body(child, function)

@@ -184,12 +184,12 @@ def _list_method(frame: Frame, receiver: Items | Many, name: str, site: CallSite
             if isinstance(index, int) and -len(items) <= index < len(items):
                 left = list(items)
                 popped = left.pop(index)
-                becomes(sequence(left))
+                becomes(Many(element_of(receiver)) if _is_emptied(frame, receiver) else sequence(left))
                 return popped
             becomes(Many(element_of(receiver)))
             return element_of(receiver)
         case Items(items), "popleft" if items:
-            becomes(sequence(list(items[1:])))
+            becomes(Many(element_of(receiver)) if _is_emptied(frame, receiver) else sequence(list(items[1:])))
             return items[0]
         case Many(
             element=Either(guard=Atom(kind="opaque", key=("end of", queue)), then=then, otherwise=held)
@@ -217,6 +217,15 @@ def _list_method(frame: Frame, receiver: Items | Many, name: str, site: CallSite
             )
         case _:
             return UNKNOWN
+
+
+def _is_emptied(frame: Frame, receiver: Items | Many) -> bool:
+    """Whether a loop that takes items out of a container was begun after that was made: `while len(queue) > 4: queue.popleft()`.
+
+    It may have taken out none, or some, so that it is known of none that it is gone.
+    """
+    counted = all(loop.exact for loop in frame.loops)
+    return not counted and receiver.cell is not None and frame.salt not in receiver.cell[2:]
 
 
 def _with(receiver: Items | Many, value: Value) -> Value:

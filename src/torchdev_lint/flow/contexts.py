@@ -14,10 +14,10 @@ from torchdev_lint.flow.device_values import as_device
 from torchdev_lint.flow.environment import Environment
 from torchdev_lint.flow.frame import Frame, statement
 from torchdev_lint.flow.functions import call
-from torchdev_lint.flow.lattice import UNKNOWN_DEVICE
+from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Device, choose
 from torchdev_lint.flow.objects import move
 from torchdev_lint.flow.patterns import assign
-from torchdev_lint.flow.values import DeviceValue, Many, Object, Value
+from torchdev_lint.flow.values import DeviceValue, Either, Many, Object, Value
 from torchdev_lint.torch_api.libraries import CONTEXTS_THAT_EXPECT_FAILURE
 
 Suspended: TypeAlias = tuple[Environment, Environment]
@@ -33,8 +33,9 @@ def visit_With(frame: Frame, node: cst.With) -> None:
         with frame.quietly() if _is_text_context(item.item) else nullcontext():
             value, suspended = frame.evaluate(item.item), frame.suspended
         frame.suspended = None
-        if isinstance(value, DeviceValue):
-            frame.env.default_device = as_device(value)
+        entered = _default_within(value, before)
+        if entered is not before:
+            frame.env.default_device = entered
         elif (
             frame.analysis.sets_default_device
             and suspended is None
@@ -79,6 +80,17 @@ def visit_With(frame: Frame, node: cst.With) -> None:
         flows += [*loop.breaks[broken:], *loop.continues[continued:]]
     for env in flows:  # `return nn.Linear(2, 2)` on the way out, too
         env.default_device = default
+
+
+def _default_within(manager: Value, outside: Device) -> Device:
+    """The default device in a block: a device may be entered on one way only, `torch.device("cuda") if use_gpu else nullcontext()`."""
+    if isinstance(manager, DeviceValue):
+        return as_device(manager)
+    if isinstance(manager, Either):
+        then, otherwise = _default_within(manager.then, outside), _default_within(manager.otherwise, outside)
+        if then is not outside or otherwise is not outside:
+            return choose(manager.guard, then, otherwise)
+    return outside
 
 
 def _method(frame: Frame, manager: Object, name: str) -> bool:

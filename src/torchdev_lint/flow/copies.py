@@ -12,6 +12,7 @@ from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Device
 from torchdev_lint.flow.objects import escape, move
+from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.tensor_values import tensor_device
 from torchdev_lint.flow.values import NONE, Entries, Items, Many, Object, Value
 
@@ -73,7 +74,8 @@ def call_with_parameters(
         if there != frame.state(thing).device:
             thing = _deep_copy(frame, site, thing, {})
             move(frame, thing, there)
-    return call_value(frame, thing, CallSite(site.node, arguments, site.callee))
+    # what is run is the module, not `functional_call`
+    return call_value(frame, thing, CallSite(site.node, arguments, dotted(module.node.value) or site.callee))
 
 
 def _common_device(frame: Frame, given: Value) -> Device:

@@ -24,6 +24,7 @@ from torchdev_lint.flow import (
     operands,
     operations,
     optimizers,
+    parameter_groups,
     paths,
     registries,
     special_methods,
@@ -159,6 +160,8 @@ def visit_Attribute(frame: Frame, node: cst.Attribute) -> Value:
     value = get_attribute(frame, receiver, node.attr.value, node)
     if node.attr.value == "state" and isinstance(receiver, Object):
         optimizers.note_read(frame, receiver)
+    if node.attr.value == "param_groups" and isinstance(value, Object):
+        value = parameter_groups.read(frame, receiver) or value
     if node.attr.value in ("is_cuda", "type"):
         lost_index.note_question(frame, node, receiver, value)
     return value

@@ -98,6 +98,10 @@ class Loop:
     continues: list[Environment] = field(default_factory=list)
     counter: Counter | None = None
     turn: int = 0
+    exact: bool = False
+    """Whether it is run item by item."""
+    owners: dict[str, Value] = field(default_factory=dict)
+    """By name: the module whose parameter a target of the loop is (`looped_parameters`)."""
 
 
 class _Assuming:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from torchdev_lint.flow import literals, load_helpers, placements, unstated_devices
+from torchdev_lint.flow import defaults_met, literals, load_helpers, placements, unstated_devices
 from torchdev_lint.flow.accelerator_needs import insists
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.conditions import Key
@@ -28,7 +28,9 @@ from torchdev_lint.flow.values import (
     Items,
     Literal,
     Many,
+    Method,
     Object,
+    Partial,
     State,
     Tensor,
     Value,
@@ -71,10 +73,13 @@ MAX_RECURSION = 3
 
 
 def _goes_through_parts(frame: Frame, site: CallSite) -> bool:
+    given = site.positional()
+    # `tree_map(fn, nest)`: what is done with each part may be said first
+    told_what = bool(given) and isinstance(given[0].value, (Function, Method, Partial))
     return any(
         isinstance(argument.value, (Items, Many, Entries, Tensor, Literal))
         or (isinstance(argument.value, Object) and frame.state(argument.value).kind != "unknown")
-        for argument in site.positional()[:1]
+        for argument in (given[1:2] if told_what else given[:1])
     )
 
 
@@ -133,6 +138,8 @@ def call(frame: Frame, function: Function, site: CallSite, sent: Argument | None
     )
     child.salt, child.round = frame.salt, frame.round
     child.env.names = _bind(child, function, site)
+    if frame.analysis.at_top:
+        defaults_met.note(frame, function.node)
     if child.source.foreign and not frame.source.foreign:
         child.handed = dict(child.env.names)
     if sent is not None:

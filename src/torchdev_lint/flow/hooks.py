@@ -12,7 +12,8 @@ from typing import NamedTuple, TypeAlias
 
 import libcst as cst
 
-from torchdev_lint.flow import module_containers
+from torchdev_lint.flow import brought_by_hooks, module_containers
+from torchdev_lint.flow.brought_by_hooks import BEFORE
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.conditions import Key
 from torchdev_lint.flow.confinement import only_computes
@@ -39,7 +40,6 @@ from torchdev_lint.flow.values import (
 CallValue = Callable[[Frame, Value, CallSite], Value]
 
 _REGISTERED = ("hooks",)
-BEFORE = "register_forward_pre_hook"
 _AFTER = "register_forward_hook"
 REGISTERS = frozenset({_AFTER, "register_full_backward_hook", "register_backward_hook", BEFORE})
 """Methods of a module that take a hook."""
@@ -90,6 +90,8 @@ def inputs(frame: Frame, thing: Object, site: CallSite, call_value: CallValue) -
     state = frame.state(thing)
     if not before and _is_brought_inside(table or {}, state):
         return replace(site, arguments=tuple(replace(one, value=UNKNOWN) for one in site.arguments))
+    if not before:
+        site = brought_by_hooks.without_brought(frame, thing, site)
     for hook in before:
         given = site.positional()
         if site.has_star():

@@ -11,6 +11,7 @@ from torchdev_lint.flow import (  # registers the handlers, too
     calls,
     checkpoints,
     contexts,
+    defaults_met,
     definitions,
     doubtful_devices,
     driven,
@@ -200,7 +201,7 @@ def read_alone(analysis: Analysis, function: Function) -> None:
     _forget_wanderers(analysis, env)
     if any(DEVICE_NAME.search(decorator) and "cache" not in decorator for decorator in function.decorators):
         env.default_device = UNKNOWN_DEVICE  # `@torch.device(...)`
-    elif analysis.learn(
+    elif defaults_met.are_elsewhere(analysis, function.node) or analysis.learn(
         called_on_default_device,
         function.name,
         function.owner is not None,

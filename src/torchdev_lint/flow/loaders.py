@@ -15,6 +15,7 @@ from torchdev_lint.flow.lattice import (
     Cpu,
     Origin,
 )
+from torchdev_lint.flow.objects import as_tuple
 from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import (
     NONE,
@@ -52,7 +53,7 @@ def loader(frame: Frame, site: CallSite) -> Value:
     if collate is None or collate.value == NONE:
         if dataset is not None and isinstance(dataset.value, Object) and _stays_on_host(frame, dataset.value):
             element = _read_as_numbers(frame, dataset.value, element, replace(on_host, guess=True))
-        element = _batched(element, origin)
+        element = _batched(frame, element, origin)
     element = without_cell(element)
     if isinstance(element, Object):
         frame.analysis.notes[_AS_IT_COMES, element.key] = frame.state(element)
@@ -101,7 +102,7 @@ def _element(frame: Frame, dataset: Value, site: CallSite, on_host: Tensor) -> V
             return on_host
 
 
-def _batched(element: Value, origin: Origin) -> Value:
+def _batched(frame: Frame, element: Value, origin: Origin) -> Value:
     match element:
         case Tensor(device=Cpu()):
             # what is put together has a dimension more than each of its parts; a `batch` may be a container of such
@@ -118,14 +119,28 @@ def _batched(element: Value, origin: Origin) -> Value:
             on_host = any(isinstance(item, Tensor) and isinstance(item.device, Cpu) for item in items)
             # beside a tensor on the CPU: a label, most likely
             number = Tensor(Cpu(origin), batch=True, guess=True) if on_host else UNKNOWN
-            return Items(tuple(number if item == UNKNOWN else _batched(item, origin) for item in items))
+            return Items(
+                tuple(number if item == UNKNOWN else _batched(frame, item, origin) for item in items)
+            )
         case Entries(entries=entries):
-            held = tuple((name, _batched(entry, origin)) for name, entry in entries)
-            return Entries(held, _batched(element.default, origin), element.open)
+            held = tuple((name, _batched(frame, entry, origin)) for name, entry in entries)
+            return Entries(held, _batched(frame, element.default, origin), element.open)
         case Literal(value=int() | float()):
             return Tensor(Cpu(origin), dims=1)
         case Either(guard, then, otherwise):
-            return Either(guard, _batched(then, origin), _batched(otherwise, origin))
+            return Either(guard, _batched(frame, then, origin), _batched(frame, otherwise, origin))
+        case Object():
+            fields = as_tuple(frame, element)
+            if fields is None:
+                return element
+            # a named tuple of what its fields are put together to (torch/utils/data/_utils/collate.py)
+            state = frame.state(element)
+            assert state.model is not None
+            put_together = (_batched(frame, field, origin) for field in fields.items)
+            attributes = dict(zip(state.model.fields, put_together, strict=True))
+            together = Object((*element.key, "batch", id(origin.node)), element.text)
+            frame.set_state(together, replace(state, attributes=attributes))
+            return together
         case _:
             return element
 
@@ -208,6 +223,8 @@ def _read_as_numbers(frame: Frame, dataset: Object, element: Value, number: Tens
                 pairs_of_entries = zip(entries, nodes, strict=True)
                 held = tuple((key, read(item, str(key), one)) for (key, item), one in pairs_of_entries)
                 return replace(value, entries=held)
+            case Object(), _ if as_tuple(frame, value) is not None:
+                return value
             case ((Unknown() | Object()), _) if node is not None and _is_number(node, index):
                 return replace(number, guess=False, batch=False, dims=1)
             case ((Unknown() | Object()), _) if not _TEXT.search(name) and (node is not None or name):
@@ -254,7 +271,8 @@ def _item(frame: Frame, dataset: Object, site: CallSite, on_host: Tensor) -> Val
     given = call(frame, model.function(getter, getter.name.value, dataset), CallSite(site.node))
     if getter.name.value == "__iter__":
         given = element_of(given)
-    return given if isinstance(given, (Tensor, Items, Entries)) else UNKNOWN
+    is_record = isinstance(given, Object) and as_tuple(frame, given) is not None
+    return given if is_record or isinstance(given, (Tensor, Items, Entries)) else UNKNOWN
 
 
 def _collated(frame: Frame, collate: Argument, dataset: Argument | None) -> Value:

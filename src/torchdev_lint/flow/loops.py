@@ -8,6 +8,7 @@ import libcst as cst
 
 from torchdev_lint.flow import (
     loaders,
+    looped_parameters,
     lost_copies,
     truths,
     turns,
@@ -51,7 +52,17 @@ def visit_For(frame: Frame, node: cst.For) -> None:
         assign(frame, node.target, items[iteration])
 
     counter = None if known or again == 1 else turns.counter_of(frame, node)
-    _loop(frame, node.body.body, enter, node.orelse, rounds=len(items), exact=known, counter=counter)
+    owners = looped_parameters.owners(frame, node)
+    _loop(
+        frame,
+        node.body.body,
+        enter,
+        node.orelse,
+        rounds=len(items),
+        exact=known,
+        counter=counter,
+        owners=owners,
+    )
 
 
 def _renew(frame: Frame, item: Value, start: Mapping[Key, State]) -> None:
@@ -107,6 +118,7 @@ def _loop(
     exact: bool = False,
     endless: bool = False,
     counter: Counter | None = None,
+    owners: looped_parameters.Owners | None = None,
 ) -> None:
     """Run a loop's body: for each known item (`exact`), else twice, after which what still changes is unknown.
 
@@ -114,7 +126,7 @@ def _loop(
     seen, and nothing is reported that an actual iteration would not meet.
     """
     before, salt, outer_round = frame.env, frame.salt, frame.round
-    loop = Loop(counter=counter)
+    loop = Loop(counter=counter, exact=exact, owners=owners or {})
     frame.loops.append(loop)
     current, ends = before.copy(), []
     for iteration in range(rounds):

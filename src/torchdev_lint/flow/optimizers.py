@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from torchdev_lint.flow import operands
+from torchdev_lint.flow import operands, parameter_groups
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
@@ -104,6 +104,8 @@ def call_method(frame: Frame, thing: Object, name: str, site: CallSite) -> None:
         for optimizer in (thing, first):
             if isinstance(optimizer, Object) and _MODULES in frame.state(optimizer).attributes:
                 step(frame, optimizer, site)
+    elif name == "add_param_group":
+        parameter_groups.forget(frame, thing)
     elif name == "load_state_dict" and _MODULES in frame.state(thing).attributes:
         _make(frame, thing, "restored", site)
 

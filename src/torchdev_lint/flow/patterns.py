@@ -9,6 +9,7 @@ from torchdev_lint.flow import (
     left_behind,
     list_classes,
     literals,
+    looped_parameters,
     mixed_lists,
     module_containers,
     special_methods,
@@ -86,6 +87,7 @@ def _assign_attribute(frame: Frame, receiver: cst.BaseExpression, name: str, val
         case Tensor(parameter=True) if name == "data":
             # the module that owns the parameter is moved behind its back
             forget_unmoved(frame)
+            looped_parameters.give(frame, receiver, value)
             if isinstance(value, Tensor):
                 assign(frame, receiver, replace(holder, device=value.device))
         case Object(key=("attr", owner, _)) if name == "data" and frame.state(Object(owner)).kind == "module":

@@ -32,6 +32,7 @@ from torchdev_lint.flow.tensor_values import is_scalar, tensor_device
 from torchdev_lint.flow.trees import all_parameters
 from torchdev_lint.flow.values import (
     NONE,
+    UNKNOWN,
     Api,
     Either,
     Entries,
@@ -86,6 +87,19 @@ def factory(frame: Frame, path: str, site: CallSite) -> Value:
     scalar = _scalar_ness(frame, path, first, site)
     made = device_values.made_on(frame, device, site.node, following=following)
     return Tensor(made, scalar=scalar, dims=0 if scalar else dimensions(frame, path, site))
+
+
+def drawn(frame: Frame, thing: Object, name: str, site: CallSite) -> Value | None:
+    """`SobolEngine(2).draw(64)`: rows of points on the CPU, or what they are written into; None for any other method."""
+    draws = factories.HOST_ENGINES.get(frame.state(thing).api)
+    if draws is None or name not in draws | factories.GIVES_ENGINE:
+        return None
+    if name in factories.GIVES_ENGINE:
+        return thing
+    out = site.get(1, "out")
+    if site.has_star() or (out is not None and out.value != NONE):
+        return UNKNOWN if out is None else out.value
+    return Tensor(device_values.made_on(frame, CPU, site.node), scalar=False, dims=2)
 
 
 def named(frame: Frame, site: CallSite) -> str | None:

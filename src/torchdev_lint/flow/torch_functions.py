@@ -21,6 +21,7 @@ from torchdev_lint.flow import (
     operations,
     operator_calls,
     optimizers,
+    parameter_groups,
     parametrizations,
     saved_files,
     torch_devices,
@@ -191,6 +192,7 @@ def _torch(frame: Frame, path: str, site: CallSite) -> Value | None:
     if path.startswith("torch.distributions."):
         return distributions.construct(frame, path, site)
     if path.startswith("torch.optim."):
+        parameter_groups.note(frame, path, site)
         return optimizers.build(frame, path, site)
     if path in HOST_GENERATORS:
         return generators.default(frame, site)

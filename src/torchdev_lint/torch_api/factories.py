@@ -55,6 +55,11 @@ METHODS_OF_ARRAYS = frozenset(
 HOST_FACTORIES = frozenset({"torch.from_numpy", "torch.frombuffer", "torch.from_file"})
 """Always on the CPU: they share the host's memory. The default device has no say (torch/_torch_docs.py, from_numpy)."""
 
+HOST_ENGINES = {"torch.quasirandom.SobolEngine": frozenset({"draw", "draw_base2"})}
+"""Classes, and their methods that give tensors on the CPU, whatever the default device (torch/quasirandom.py, `cpu = ...`)."""
+GIVES_ENGINE = frozenset({"reset", "fast_forward"})
+"""Methods of such a class that give the object itself."""
+
 LEGACY_HOST_TYPES = frozenset(
     {
         "torch." + name

@@ -49,6 +49,18 @@ CASES: list[tuple[str, str, dict[str, str]]] = [
         "class Context(contextlib.ExitStack):\n    pass\nwith Context():\n    x = g",
         {"x": "cuda"},
     ),
+    (
+        "points of Sobol's sequence",
+        """
+        from torch.quasirandom import SobolEngine
+        engine = SobolEngine(2, scramble=True, seed=1)
+        x, y = engine.draw(4), engine.reset().fast_forward(4).draw_base2(2) * 2 - 1
+        z = engine.draw(2, out=torch.empty(2, 2, device="cuda"))
+        with torch.device("cuda"):
+            w = SobolEngine(2).draw(4, dtype=torch.float64)[:, 0]
+        """,
+        {"x": "cpu", "y": "cpu", "z": "cuda", "w": "cpu"},
+    ),
     # -- trees
     (
         "trees of which the size is not known, and only their tensors",
