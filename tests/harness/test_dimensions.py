@@ -188,7 +188,7 @@ def test_no_function_gives_fewer(name: str) -> None:
 
 
 LAYERS = """
-nn.ReLU()(s)  nn.Sigmoid()(v.mean())  nn.Tanh()(v[0])  nn.Identity()(s)
+nn.Linear(4, 1).bias[0]  nn.Linear(4, 1).weight[0, 0]  nn.LayerNorm(4).weight[1]  nn.PReLU().weight.mean()  nn.ReLU()(s)  nn.Sigmoid()(v.mean())  nn.Tanh()(v[0])  nn.Identity()(s)
 """
 
 
@@ -199,7 +199,14 @@ def test_layers_without_parameters_give_numbers_for_numbers(expression: str) -> 
 
 @pytest.mark.parametrize(
     "expression",
-    ["nn.ReLU()(m)", "nn.Sequential(torch.nn.Tanh(), torch.nn.Dropout())(z)", "nn.Softmax(-1)(v)"],
+    [
+        "nn.ReLU()(m)",
+        "nn.Sequential(torch.nn.Tanh(), torch.nn.Dropout())(z)",
+        "nn.Softmax(-1)(v)",
+        "nn.Linear(4, 3).weight",
+        "nn.Embedding(4, 3).weight.data[0]",
+        "nn.LayerNorm(4).bias",
+    ],
 )
 def test_layers_without_parameters_keep_dimensions(expression: str) -> None:
     assert least(_inferred(f"torch.{expression}")) == _run(f"torch.{expression}").dim()

@@ -82,7 +82,9 @@ def children(frame: Frame, thing: Object, *, named: bool) -> Value:
     state = frame.state(thing)
     complete = state.model is not None and not state.model.has_unseen_base()
     if parts_of(frame, thing) is None and not complete:
-        some = part_for_all(frame, thing) or UNKNOWN
+        some = part_for_all(frame, thing) or attached_parts.part_of(
+            frame, thing, Object(("item", thing.key, PART), "")
+        )
         return Many(Items((UNKNOWN, some)) if named else some)
     found: list[tuple[str, Value]] = []
     # a part of a Sequential that has a name is kept under its number, too

@@ -191,6 +191,8 @@ def call_module(frame: Frame, thing: Object, site: CallSite) -> Value:
     state = frame.state(thing)
     if check_late(frame, thing, site.node):
         return Tensor(state.device, scalar=None, batch=True)
+    if _is_divided(frame, state):
+        return frame.result_of(site.node)
     is_loss = state.api in api.LOSSES
     if is_loss and len(site.positional()) > 3 and state.api not in api.HOST_TOLERANT_LOSSES:
         return frame.result_of(
@@ -216,6 +218,15 @@ def call_module(frame: Frame, thing: Object, site: CallSite) -> Value:
                 return Tensor(device, scalar=argument.value.scalar, dims=argument.value.dims)
             return Tensor(device, scalar=is_loss and _is_reduced(state))
     return frame.result_of(site.node)
+
+
+def _is_divided(frame: Frame, state: State) -> bool:
+    """Whether the parts of a container were moved one by one: `for layer in net.children(): layer.to(device)`."""
+    if state.api not in api.CONTAINERS:
+        return False
+    parts = [part for name in state.registered if isinstance(part := state.attributes.get(name), Object)]
+    found = [one for one in map(frame.state, parts) if not isinstance(one.device, Anywhere)]
+    return bool(found) and all(one.moved and one.device != state.device for one in found)
 
 
 def _dimensions(frame: Frame, thing: Object, site: CallSite) -> int:
@@ -421,6 +432,9 @@ def transfer(frame: Frame, thing: Object, name: str, site: CallSite) -> Value:
     device = device_values.moved_to(frame, target, site.node)
     frame.analysis.notes["moves a module", id(site.node)] = True
     attached_parts.forget(frame, thing)
+    whole = attached_parts.whole_of(frame, thing)
+    if whole is not None and whole != thing:
+        forget_device(frame, whole)  # some part of it goes elsewhere
     optimizers.note_move(frame, thing, site)
     discarded = frame.discarded is site.node
     built = state.api.rpartition(".")[2]

@@ -212,7 +212,8 @@ def _object_attribute(frame: Frame, thing: Object, name: str) -> Value:
         return Method(thing, name)
     match name:
         case "weight" | "bias" if state.kind == "module" and state.api.startswith("torch.nn."):
-            return Tensor(state.device, parameter=True)
+            tables = name == "weight" and _TABLES.search(state.api) is not None
+            return Tensor(state.device, parameter=True, dims=1 + tables)
         case "weight" | "bias" if isinstance(base := state.attributes.get(BASE), Object):
             return _object_attribute(frame, base, name)
         case "forward" | "__call__" if state.kind == "module" and state.model is None and state.api:
@@ -247,6 +248,9 @@ def _is_descriptor(frame: Frame, state: State, name: str) -> bool:
     model = frame.state(shared).model if isinstance(shared, Object) else None
     return model is not None and model.find("__set__") is not None
 
+
+_TABLES = re.compile(r"(?:Linear|Embedding|EmbeddingBag|Conv[123]d|ConvTranspose[123]d)$")
+"""Layers whose weight has two dimensions at least (torch/nn/modules/*.py); those of others, and a bias, have one."""
 
 _PARTS_OF_GRAPHS = frozenset(
     "x y edge_index edge_attr edge_weight edge_type batch pos z train_mask val_mask test_mask node_index".split()

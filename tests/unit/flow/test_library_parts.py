@@ -45,6 +45,14 @@ WRONG = [
     "acc = Accuracy(task='binary')\nprint(acc(x, x))",
 ]
 
+WRONG += [
+    "net.fc = nn.Linear(512, 2).to(device)\nprint(net(x))",
+    "net.layer1.to(device)\nprint(net(x))",
+    "print(nn.Sequential(nn.Linear(64, 4).to(device), nn.Linear(4, 4)).cpu()(x))",
+    "seq = nn.Sequential(nn.Linear(64, 4), nn.Linear(4, 4))\nfor part in seq.children():\n    part.eval()\nprint(seq(x))",
+    "for part in net.children():\n    part.eval()\nprint(net(x))",
+]
+
 RIGHT = [
     "print(models.vgg16(pretrained=True).to(device).features(x))",
     "print(models.vgg16(pretrained=True).features.to(device)(x))",
@@ -62,6 +70,11 @@ RIGHT = [
     "net.layer1.to(device)\nprint(net.layer1(x))",
     "net.layer1 = nn.Conv2d(3, 8, 3).to(device)\nprint(net.layer1(x))",
     "for part in net.children():\n    part.to(device)\nprint(net.layer1(x))",
+    "for part in net.children():\n    part.to(device)\nprint(net(x))",
+    "for name, part in net.named_children():\n    part.to(device)\nprint(net(x))",
+    "for part in net.modules():\n    part.to(device)\nprint(net(x))",
+    "seq = nn.Sequential(nn.Linear(64, 4), nn.Linear(4, 4))\nfor part in seq.children():\n    part.to(device)\nprint(seq(x))",
+    "seq = nn.Sequential(nn.Linear(64, 4), nn.Linear(4, 4))\nfor part in seq:\n    part.to(device)\nprint(seq(x))",
     "crit = lpips.LPIPS(net='vgg').to(device)\nprint(crit(x, x))",
     "acc = Accuracy(task='binary').to(device)\nprint(acc(x, x))",
     "acc = AUROC(task='binary')\nprint(acc(x, x))",
