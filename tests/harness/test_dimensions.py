@@ -188,7 +188,8 @@ def test_no_function_gives_fewer(name: str) -> None:
 
 
 LAYERS = """
-nn.Linear(4, 1).bias[0]  nn.Linear(4, 1).weight[0, 0]  nn.LayerNorm(4).weight[1]  nn.PReLU().weight.mean()  nn.ReLU()(s)  nn.Sigmoid()(v.mean())  nn.Tanh()(v[0])  nn.Identity()(s)
+nn.Linear(4, 1).bias[0]  nn.Linear(4, 1).weight[0, 0]  nn.LayerNorm(4).weight[1]  nn.PReLU().weight.mean()
+nn.ReLU()(s)  nn.Sigmoid()(v.mean())  nn.Tanh()(v[0])  nn.Identity()(s)
 """
 
 

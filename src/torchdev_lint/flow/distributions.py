@@ -125,7 +125,7 @@ def _held(frame: Frame, value: Value) -> Tensor | None:
 
 def _was_brought_to_host(device: Device) -> bool:
     """Whether something was moved to the CPU on purpose: `Config.DEVICE = torch.device("cpu")`, until the program says otherwise."""
-    return any(
+    return all(
         isinstance(leaf, Cpu) and leaf.origin is not None and leaf.origin.root().what == "moved"
         for leaf in leaves(device)
     )
