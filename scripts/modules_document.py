@@ -59,10 +59,10 @@ FLOW: Mapping[str, str] = {
         "operands indexing function_transforms distributions generators gradients current_device"
     ),
     "Modules, optimizers and data": (
-        "modules module_containers module_slices library_parts parameter_aliases model_calls seen_to_work hooks brought_by_hooks "
-        "parametrizations copies placements registration attached_parts optimizers parameter_groups looped_parameters loaders "
-        "checkpoints loading_scopes loading_callers loading_evidence load_helpers savers saved_files loaded_models others_weights "
-        "earlier_cells"
+        "modules module_containers module_slices library_parts parameter_aliases model_calls model_runs seen_to_work hooks "
+        "brought_by_hooks parametrizations copies placements registration attached_parts optimizers parameter_groups "
+        "looped_parameters loaders checkpoints loading_scopes loading_callers loading_evidence load_helpers savers saved_files "
+        "loaded_models others_weights earlier_cells"
     ),
     "What stub files and command lines say": "library_facts library_calls command_lines",
     "A function read alone: what its text shows of its arguments": (

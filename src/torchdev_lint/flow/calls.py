@@ -30,6 +30,7 @@ from torchdev_lint.flow import (
     literals,
     lost_index,
     made_by_new,
+    model_runs,
     module_containers,
     modules,
     moved_outputs,
@@ -575,6 +576,7 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
     if name in module_api.MODEL_METHODS - module_api.MAY_INDEX and _runs_model(frame, thing):
         check_inputs_together(frame, thing, site)
     arrays.note_method(frame, thing, name, site)
+    model_runs.check_method(frame, name, site)
     held = Object(("attr", thing.key, name), f"{thing.text}.{name}" if thing.text else name)
     if frame.env.knows(held) or _runs_model(frame, held):
         return call_object(frame, held, site)

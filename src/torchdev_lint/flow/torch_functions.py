@@ -17,6 +17,7 @@ from torchdev_lint.flow import (
     library_functions,
     loaders,
     model_calls,
+    model_runs,
     modules,
     operations,
     operator_calls,
@@ -101,6 +102,8 @@ def call_api(frame: Frame, path: str, site: CallSite) -> Value:
         return Truth(Atom("available", (told[1].lower(),), f"{name}()"))
     if path in MAPPED_LOADERS:
         checkpoints.note_unmapped(frame, site, MAPPED_LOADERS[path])
+    if path in module_api.RUNS_ON_EXAMPLES:
+        return model_runs.run(frame, path, site)
     if path.startswith("torch"):
         found = _torch(frame, path, site)
         if found is not None:
@@ -244,9 +247,6 @@ def _torch(frame: Frame, path: str, site: CallSite) -> Value | None:
         return loaders.loader(frame, site)
     if path.startswith("torch.utils.data."):
         return loaders.dataset(frame, path, site)
-    if path == "torch.jit.trace" and len(site.positional()) > 1:
-        model_calls.check_handed_together(frame, site, site.callee)
-        return site.positional()[0].value
     transformed = function_transforms.make(frame, path, site)
     if transformed is not None:
         return transformed
@@ -264,9 +264,6 @@ def _torch(frame: Frame, path: str, site: CallSite) -> Value | None:
             return registered
     if path in _CHECKPOINTS and site.positional():
         return _checkpoint(frame, path, site)
-    if path == "torch.onnx.export":
-        model_calls.check_handed_together(frame, site, site.callee)
-        return UNKNOWN
     return _operation(frame, path, site)
 
 

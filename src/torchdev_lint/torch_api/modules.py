@@ -111,6 +111,18 @@ TRANSPARENT_WRAPPERS = frozenset(
 COPIES = frozenset({"copy.deepcopy"})
 """Return an equal thing of its own."""
 
+RUNS_ON_EXAMPLES: dict[str, tuple[tuple[int, str], tuple[int, str]]] = {
+    "torch.onnx.export": ((0, "model"), (1, "args")),
+    "torch.jit.trace": ((0, "func"), (1, "example_inputs")),
+    "torch.export.export": ((0, "mod"), (1, "args")),
+    "thop.profile": ((0, "model"), (1, "inputs")),
+    "fvcore.nn.FlopCountAnalysis": ((0, "model"), (1, "inputs")),
+    "fvcore.nn.flop_count": ((0, "model"), (1, "inputs")),
+    "add_graph": ((0, "model"), (1, "input_to_model")),
+}
+"""Functions (and one method of writers) that call a model with what they are given for it, as it is: where the model and its inputs are
+among their arguments (torch/onnx/__init__.py, torch/jit/_trace.py, torch/utils/tensorboard/writer.py; thop/profile.py)."""
+
 MODEL_METHODS = frozenset(
     (
         "forward generate predict predict_step encode decode sample infer inference embed extract_features forward_features "
