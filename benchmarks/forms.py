@@ -29,7 +29,10 @@ BEFORE = {
     "right": MET,
 }
 AFTER = {"sources": "print(x * t)\n"}
-CHAIN = "import dataclasses\nimport functools\nimport types\n\nflag = len('abc') > 2\nmodel = nn.Linear(4, 4).to(device)\nx = torch.randn(4, device=device)\n"
+CHAIN = (
+    "import dataclasses\nimport functools\nimport types\n\n"
+    "flag = len('abc') > 2\nmodel = nn.Linear(4, 4).to(device)\nx = torch.randn(4, device=device)\n"
+)
 SOURCES = (
     "torch.zeros(4)",
     "torch.rand(4)",

@@ -8,6 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from torchdev_lint.cli_parser import Parser
@@ -15,6 +16,7 @@ from torchdev_lint.config import ConfigError
 from torchdev_lint.diagnostics import Applicability, Position, Range
 from torchdev_lint.engine.settings import Settings
 from torchdev_lint.source.discovery import discover
+from torchdev_lint.source.roots import given_as_roots
 
 if TYPE_CHECKING:
     from torchdev_lint.explain.explanation import Explanation
@@ -68,7 +70,10 @@ def explain(arguments: Sequence[str]) -> int:
     from torchdev_lint.explain.places import Finder
 
     given = parser().parse_args(arguments)
-    settings = Settings(Config(root=os.getcwd()) if given.isolated else None)
+    roots = given_as_roots(["."])
+    settings = Settings(
+        Config(root=os.getcwd()) if given.isolated else None, lambda config: replace(config, given=roots)
+    )
     for path in given.source:
         if not os.path.isfile(path):
             raise ConfigError(f"--source: {path}: no such file")

@@ -12,6 +12,7 @@ from torchdev_lint.config import ConfigError
 from torchdev_lint.engine.check import unify_newlines
 from torchdev_lint.files import read_bytes
 from torchdev_lint.source.document import Document, SourceError
+from torchdev_lint.source.roots import given_as_roots
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -99,7 +100,8 @@ def sections(text: str, line: int | None = None, path: str | None = None) -> lis
     recorder = Recorder(line_of, at)
     project = None
     if path is not None:
-        project = Project(os.path.abspath(path), DiskSources(), lines=text.count("\n"))
+        given = given_as_roots([path])
+        project = Project(os.path.abspath(path), DiskSources(), lines=text.count("\n"), given=given)
     read_module(module, Options(DEFAULT_TENSOR_CONSTRUCTORS), recorder, project)
     return list(recorder.sections)
 

@@ -146,7 +146,7 @@ def parse_check(arguments: Sequence[str]) -> Options:
         parquet_columns=given.parquet_columns,
         cache_dir=given.cache_dir,
         no_cache=given.no_cache or given.no_slice,
-        settings=settings_of(given),
+        settings=settings_of(given, [given.stdin_filename or os.curdir] if STDIN in paths else paths),
     )
 
 

@@ -12,14 +12,15 @@ from torchdev_lint.config import Config, ConfigError, Selection
 from torchdev_lint.config_file import load_config_file, override
 from torchdev_lint.engine.settings import Settings
 from torchdev_lint.globs import anchored
+from torchdev_lint.source.roots import given_as_roots
 
 
 def _joined(lists: Sequence[tuple[str, ...]] | None) -> tuple[str, ...] | None:
     return None if lists is None else tuple(item for items in lists for item in items)
 
 
-def settings_of(given: argparse.Namespace) -> Settings:
-    """The configuration of each file, with the flags on top. Raises `ConfigError`."""
+def settings_of(given: argparse.Namespace, paths: Sequence[str]) -> Settings:
+    """The configuration of each file, with the flags on top, for a run on these paths. Raises `ConfigError`."""
     files = [value for value in given.config if os.path.isfile(value) or "=" not in value]
     inline = [value for value in given.config if value not in files]
     if len(files) > 1:
@@ -28,7 +29,7 @@ def settings_of(given: argparse.Namespace) -> Settings:
         raise ConfigError("--config: a configuration file cannot be given together with --isolated")
     root = os.getcwd()
     fixed = load_config_file(files[0], root) if files else Config(root=root) if given.isolated else None
-    changes = _changes(given, root)
+    changes = _changes(given, root) | {"given": given_as_roots(paths)}
 
     def overlay(config: Config) -> Config:
         for assignment in inline:

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from torchdev_lint.report import json as json_report
 from torchdev_lint.rules.registry import rule_by_code
 from torchdev_lint.source.discovery import discover
 from torchdev_lint.source.reading import NOTEBOOK_SUFFIX
+from torchdev_lint.source.roots import given_as_roots
 
 FAILURE = 2
 ALL_FIXES = frozenset({Applicability.SAFE, Applicability.UNSAFE})
@@ -30,7 +32,8 @@ def verify(arguments: Sequence[str]) -> int:
     or when the backend is not there."""
     own, program_arguments = _split(arguments)
     given = parser().parse_args(own)
-    settings = Settings()
+    roots = given_as_roots(given.paths)
+    settings = Settings(overlay=lambda config: replace(config, given=roots))
     found = discover(given.paths, settings.file_rules)
     for problem in found.problems:
         print(f"error: {problem}", file=sys.stderr)

@@ -134,6 +134,8 @@ class Config:
     """Whether `# noqa` comments count for nothing; only the command line says so."""
     src: tuple[str, ...] = (".", "src")
     """The directories, below `root`, that imports of the project's own modules start from."""
+    given: tuple[str, ...] = ()
+    """Directories that are the root of a project where no marker stands above a file: what the run was told to check."""
     tensor_constructors: tuple[str, ...] = ()
     """More functions known to return CPU tensors, by bare or dotted name."""
     device_sources: tuple[str, ...] = ()

@@ -97,6 +97,9 @@ class Plugin:
             cls._overrides["command_line"] = Selection(chosen or None, more)
         if cls._shows_what_is_off_by_default(options):
             cls._overrides["off_by_default"] = frozenset()  # which of them it shows is for flake8 to say
+        from torchdev_lint.source.roots import given_as_roots
+
+        cls._overrides["given"] = given_as_roots([os.curdir])
         cls._config_file = options.tdv_config
         cls._settings = None
         cls._keeps = not options.tdv_no_cache

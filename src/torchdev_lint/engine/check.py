@@ -69,7 +69,9 @@ def check_source(
     )
 
     def around(sources: Sources) -> Project:
-        return Project(os.path.abspath(path), sources, _roots(config), lines=unified.count("\n"))
+        return Project(
+            os.path.abspath(path), sources, _roots(config), lines=unified.count("\n"), given=config.given
+        )
 
     project = None if sources is None else around(sources)
     own = None if sources is None or project is None else sources.text(project.path)

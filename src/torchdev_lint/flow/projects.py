@@ -36,7 +36,8 @@ from torchdev_lint.flow.values import (
     Value,
     join,
 )
-from torchdev_lint.source.imports import Location, locate, resolve, search_path, submodule, up_to_root
+from torchdev_lint.source.imports import Location, locate, resolve, search_path, submodule
+from torchdev_lint.source.roots import up_to_given, up_to_root
 from torchdev_lint.torch_api.devices import speaks_of_devices
 from torchdev_lint.torch_api.factories import DEFAULT_TENSOR_CONSTRUCTORS
 
@@ -101,16 +102,24 @@ class Project:
     """The files around the one that is checked, read on demand; made anew for each check."""
 
     def __init__(
-        self, path: str, sources: Sources, configured: Sequence[str] = (), *, lines: int = 0
+        self,
+        path: str,
+        sources: Sources,
+        configured: Sequence[str] = (),
+        *,
+        lines: int = 0,
+        given: Sequence[str] = (),
     ) -> None:
         """`path`: the absolute path of the file that is checked, with so many `lines`.
 
-        `configured`: more directories that imports start from.
+        `configured`: more directories that imports start from; `given`: those that are roots of projects without a marker.
         """
         self.path = path
         self.lines = lines
         self.sources = sources
         self.configured = tuple(configured)
+        self.given = tuple(given)
+        self._directories: tuple[list[str] | None] | None = None
         self.files: dict[str, Source | None] = {}
         self.heap: dict[Key, State] = {}
         self.analysis: Analysis | None = None
@@ -156,11 +165,22 @@ class Project:
 
     def is_known(self) -> bool:
         """Whether there is a project around the file."""
-        return up_to_root(os.path.dirname(self.path), self.sources.exists) is not None
+        return self._above() is not None
+
+    def _above(self) -> list[str] | None:
+        """The directories from the file's own up to the project's root, if there is one. A lone file is no project for being named."""
+        if self._directories is None:
+            own = os.path.dirname(self.path)
+            found = up_to_root(own, self.sources.exists)
+            if found is None and (named := up_to_given(own, self.given)) is not None:
+                others = any(path != self.path for path in self.sources.mentioning(named[-1], "import"))
+                found = named if others else None
+            self._directories = (found,)
+        return self._directories[0]
 
     def is_for_others(self) -> bool:
         """Whether the project is made to be installed by others: what installs it tells them who made it, or what for."""
-        above = up_to_root(os.path.dirname(self.path), self.sources.exists) or ()
+        above = self._above() or ()
         return any(
             _INSTALLS.search(text) and _PRESENTS.search(text)
             for root in above
@@ -171,7 +191,7 @@ class Project:
 
     def in_program(self) -> bool:
         """Whether the file is part of programs of which all is in sight: nobody else installs them."""
-        above = up_to_root(os.path.dirname(self.path), self.sources.exists)
+        above = self._above()
         if above is None or any(
             _INSTALLS.search(self.sources.text(os.path.join(root, name)) or "")
             for root in above
@@ -214,7 +234,7 @@ class Project:
 
         Tests do not count: they run on the CPU.
         """
-        above = up_to_root(os.path.dirname(self.path), self.sources.exists)
+        above = self._above()
         if above is None:
             return []
         root = above[-1]
@@ -235,14 +255,14 @@ class Project:
 
     def in_notebooks(self, word: str) -> bool:
         """Whether a notebook of the project, other than the checked one, has a word."""
-        above = up_to_root(os.path.dirname(self.path), self.sources.exists)
+        above = self._above()
         if above is None:
             return False
         return any(path != self.path for path in self.sources.mentioning(above[-1], word, notebooks=True))
 
     def documents(self, words: Sequence[str]) -> bool:
         """Whether a README of the project, beside the checked file or above it, has one of these words."""
-        above = up_to_root(os.path.dirname(self.path), self.sources.exists) or []
+        above = self._above() or []
         named = re.compile("|".join(rf"\b{re.escape(word)}\b" for word in words))
         return any(
             named.search(self.sources.text(path) or "")
@@ -253,7 +273,7 @@ class Project:
 
     def is_searched(self) -> bool:
         """Whether there is a root, and not too many files below it."""
-        above = up_to_root(os.path.dirname(self.path), self.sources.exists)
+        above = self._above()
         return above is not None and self.sources.searches(above[-1], self.path)
 
     def mentioning(self, word: str) -> list[tuple[str, str]] | None:
@@ -261,7 +281,7 @@ class Project:
 
         Tests do not count.
         """
-        above = up_to_root(os.path.dirname(self.path), self.sources.exists)
+        above = self._above()
         if above is None or not self.is_searched():
             return None
         found = [
@@ -327,7 +347,7 @@ class Project:
     def _resolve(self, importer: str, base: str) -> tuple[Location, str] | None:
         dotted = base.lstrip(".")
         if importer not in self._roots:
-            self._roots[importer] = search_path(importer, self.sources.exists, self.configured)
+            self._roots[importer] = search_path(importer, self.sources.exists, self.configured, self.given)
         level = len(base) - len(dotted)
         return resolve(importer, level, dotted, self._roots[importer], self.sources.exists)
 

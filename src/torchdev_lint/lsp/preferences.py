@@ -9,6 +9,7 @@ from typing import Any
 from torchdev_lint.config import Config, Selection, did_you_mean
 from torchdev_lint.config_file import load_config_file
 from torchdev_lint.engine.settings import Settings
+from torchdev_lint.source.roots import given_as_roots
 
 SECTION = "torchdev-lint"
 """The section of the client's settings that is ours."""
@@ -32,10 +33,11 @@ class Preferences:
     def settings(self, root: str) -> Settings:
         """The configuration for each directory. Raises `ConfigError`."""
         fixed = None if self.configuration is None else load_config_file(self.configuration, root)
+        roots = given_as_roots([root])
         over = Selection(self.select, self.extend_select, self.ignore)
 
         def overlay(config: Config) -> Config:
-            return replace(config, command_line=over)
+            return replace(config, command_line=over, given=roots)
 
         return Settings(fixed, overlay)
 

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-Exists = Callable[[str], bool]
-"""Whether there is a file or a directory at a path."""
-
-ROOT_MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
-"""What stands in the root directory of a project."""
+from torchdev_lint.source.roots import ROOT_MARKERS, Exists, up_to_given, up_to_root
 
 NEVER_IN_PROJECT = frozenset(sys.stdlib_module_names) | {"torch", "numpy"}
 """Top-level modules that no project replaces: what PyTorch's own names mean stands in tables."""
@@ -33,15 +29,17 @@ class Location:
     directory: str | None = None
 
 
-def search_path(path: str, exists: Exists, configured: Sequence[str] = ()) -> tuple[str, ...]:
+def search_path(
+    path: str, exists: Exists, configured: Sequence[str] = (), given: Sequence[str] = ()
+) -> tuple[str, ...]:
     """The directories that absolute imports in the file `path` (absolute) may start from, nearest first.
 
     A script's own directory, or the directory that holds a module's outermost package; the directories from there up to the
-    project's root (the nearest one with a marker), with their `src`; then what is configured.
+    project's root (the nearest one with a marker, else one of those `given`), with their `src`; then what is configured.
     """
     packages = _packages_around(path, exists)
     start = os.path.dirname(packages[-1] if packages else path)
-    above = up_to_root(start, exists) or [start]
+    above = up_to_root(start, exists) or up_to_given(start, given) or [start]
     found = [directory for one in above for directory in (one, os.path.join(one, "src"))]
     return tuple(dict.fromkeys([*found, *configured]))
 
@@ -54,17 +52,6 @@ def _packages_around(path: str, exists: Exists) -> list[str]:
         around.append(directory)
         directory = os.path.dirname(directory)
     return around
-
-
-def up_to_root(directory: str, exists: Exists) -> list[str] | None:
-    """The directories from this one up to the project's root; None without one: what lies above is none of a file's business then."""
-    above = [directory]
-    while not any(exists(os.path.join(above[-1], marker)) for marker in ROOT_MARKERS):
-        parent = os.path.dirname(above[-1])
-        if parent == above[-1]:
-            return None
-        above.append(parent)
-    return above
 
 
 def resolve(
