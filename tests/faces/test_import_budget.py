@@ -113,7 +113,7 @@ def test_nothing_changed_and_nothing_found(project: Path) -> None:
     code, modules = probe(".", f"--cache-dir={project.parent / 'kept'}", cwd=project)
     own = [one for one in OWN if one not in ("engine", "fixes", "report", "source", "stubs")]
     own += [f"engine.{one}" for one in KEPT.split()] + ["report.formats", "report.progress", "report.summary"]
-    own += ["source.discovery", "source.gitignore"]
+    own += ["source.discovery", "source.gitignore", "source.roots"]
     never = [*NEVER, "zipfile", "traceback", "hashlib"]
     assert (code, over_budget(modules, own, never)) == (0, [])
 
@@ -137,7 +137,7 @@ def probe_flake8(*arguments: str, cwd: Path) -> list[str]:
 def test_flake8_of_a_file_without_torch(project: Path) -> None:
     pytest.importorskip("flake8")
     (project / "a.py").write_text("print(1)\n")
-    own = "flake8_plugin config config_file engine.settings files globs rules.codes source.discovery source.gitignore"
+    own = "flake8_plugin config config_file engine.settings files globs rules.codes source.discovery source.gitignore source.roots"
     modules = probe_flake8("--isolated", "--jobs=1", "--select=TDV", "a.py", cwd=project)
     assert "torchdev_lint.flake8_plugin" in modules
     assert over_budget(modules, own.split(), NEVER) == []
