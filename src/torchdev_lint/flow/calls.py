@@ -48,7 +48,7 @@ from torchdev_lint.flow import (
 )
 from torchdev_lint.flow.callsites import Argument, CallSite, ImpliedItem, Unwritten
 from torchdev_lint.flow.classes import ClassModel, instantiate
-from torchdev_lint.flow.confinement import brings_what_it_is_given, moves_what_it_is_given
+from torchdev_lint.flow.confinement import brings_what_it_is_given, moves_what_it_is_given, takes_apart
 from torchdev_lint.flow.device_values import as_device
 from torchdev_lint.flow.frame import Frame, expression
 from torchdev_lint.flow.functions import (
@@ -260,6 +260,7 @@ def _call_object(frame: Frame, thing: Object, site: CallSite) -> Value:
                     return call(frame, function, site)
                 if brings_what_it_is_given(function.node):
                     return not_followed(frame, site)
+                site = _without(site, takes_apart(function.node), function.node.params)
                 state = _of_unread_class(state)
                 break
         if state.kind == "instance":
@@ -581,6 +582,20 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
     if frame.env.knows(held) or _runs_model(frame, held):
         return call_object(frame, held, site)
     return not_followed(frame, site)
+
+
+def _without(site: CallSite, names: frozenset[str], parameters: cst.Parameters) -> CallSite:
+    """A call of a method as if nothing were known of the arguments that it is given for parameters of these names."""
+    own = [one.name.value for one in (*parameters.posonly_params, *parameters.params)][1:]
+    if not names:
+        return site
+    arguments = [
+        replace(argument, value=UNKNOWN)
+        if not argument.star and (argument.keyword or "".join(own[index : index + 1])) in names
+        else argument
+        for index, argument in enumerate(site.arguments)
+    ]
+    return replace(site, arguments=tuple(arguments))
 
 
 def _of_unread_class(state: State) -> State:

@@ -65,7 +65,7 @@ def runs_only(lineage: Iterable[cst.ClassDef]) -> frozenset[str]:
     """The methods of a class, with all that it derives from, that neither move the instance or a part of it nor hand it out."""
     owners = tuple(lineage)
     if any(_hands_itself_on(owner) or _moves_a_part(owner) for owner in owners):
-        return frozenset()
+        return frozenset({node.value for node in uses} - as_wholes)
     return frozenset(
         method.name.value
         for owner in owners
@@ -136,6 +136,32 @@ def _is_brought(node: cst.CSTNode, given: set[str]) -> bool:
             )
         case _:
             return False
+
+
+def takes_apart(function: cst.FunctionDef | cst.Lambda) -> frozenset[str]:
+    """The parameters of which a function uses nothing but parts, `places[i][0]`, or goes through them: which may steer it as numbers do."""
+    apart: set[int] = set()
+    words: set[int] = set()
+    for node in walk(function.body):
+        match node:
+            case cst.Attribute(attr=word):
+                words.add(id(word))
+            case cst.Arg(keyword=cst.Name() as word):
+                words.add(id(word))
+            case cst.Subscript(value=whole) | cst.For(iter=whole) | cst.CompFor(iter=whole):
+                apart.add(id(whole))
+            case cst.Call(func=cst.Name(value="len" | "zip" | "enumerate" | "reversed"), args=arguments):
+                apart.update(id(argument.value) for argument in arguments)
+            case _:
+                pass
+    names = {one.name.value for one in all_parameters(function.params)}
+    uses = [
+        node
+        for node in walk(function.body)
+        if isinstance(node, cst.Name) and node.value in names and id(node) not in words
+    ]
+    as_wholes = {node.value for node in uses if id(node) not in apart}
+    return frozenset({node.value for node in uses} - as_wholes)
 
 
 def only_computes(function: cst.FunctionDef | cst.Lambda) -> bool:

@@ -719,6 +719,43 @@ def test_a_method_that_brings_what_it_is_given(
     assert [one.code for one in diagnostics(tmp_path)] == found
 
 
+PLACES = {
+    "parts of it are bounds": ("y = self.up(rows)[places[0] : places[1]]", "net(rows, places)", []),
+    "they are gone through": ("y = [self.up(rows)[one] for one in places]", "net(rows, places=places)", []),
+    "it is computed with": ("y = self.up(rows) * places[0] + places", "net(rows, places)", ["TDV001"]),
+    "a part of the other one": ("y = self.up(rows[0]) * places", "net(rows, places)", ["TDV001"]),
+}
+
+
+@pytest.mark.parametrize(("line", "call", "found"), PLACES.values(), ids=PLACES)
+def test_a_module_that_is_not_followed_may_only_use_parts_of_an_argument(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, call: str, found: list[str]
+) -> None:
+    monkeypatch.setattr(projects, "BUDGET", 2)
+    monkeypatch.setattr(projects, "BUDGET_PER_LINE", 0)
+    (tmp_path / "pyproject.toml").touch()
+    main = f"""
+        import torch
+        import nets
+        def run():
+            rows, places = torch.rand(2, 4, device="cuda"), torch.tensor([0, 1])
+            net = nets.Net().to("cuda")
+            return {call}
+        """
+    other = f"""
+        from torch import nn
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.up = nn.Linear(4, 4)
+            def forward(self, rows, places):
+                {line}
+                return y
+        """
+    write(tmp_path, {"main.py": textwrap.dedent(main), "nets.py": textwrap.dedent(other)})
+    assert [one.code for one in diagnostics(tmp_path)] == found
+
+
 @pytest.mark.parametrize(("line", "found"), [("labels = to_device(labels, rows)", []), ("pass", ["TDV001"])])
 def test_a_module_that_is_not_followed_may_bring_the_argument_that_it_replaces(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, found: list[str]
