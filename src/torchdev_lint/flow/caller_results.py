@@ -27,6 +27,9 @@ _TAKES = re.compile(
 )
 """Functions, by name, that bring what they are given to an accelerator: `x, y = to_cuda(x, y)`."""
 
+_JOINS = frozenset("stack cat concat concatenate vstack hstack dstack pad_sequence list tuple".split())
+"""Functions, by name, that put together what they are given, on the device where it is."""
+
 _REGISTERS = frozenset({"Parameter", "Buffer", "register_buffer", "register_parameter"})
 
 
@@ -118,10 +121,8 @@ def _is_moved_in(scope: cst.CSTNode, call: cst.Call) -> tuple[bool, bool]:
     above = _around(scope)
     current: cst.CSTNode = call
     parent = above.get(id(current))
-    while isinstance(parent, (cst.Attribute, cst.Call)) and (
-        isinstance(parent, cst.Attribute) or parent.func is current
-    ):
-        if isinstance(parent, cst.Call) and _moves(parent):
+    while parent is not None and _is_part(current, parent):
+        if isinstance(parent, cst.Call) and parent.func is current and _moves(parent):
             return True, False
         current, parent = parent, above.get(id(parent))
     names: set[str] = set()
@@ -140,7 +141,7 @@ def _is_moved_in(scope: cst.CSTNode, call: cst.Call) -> tuple[bool, bool]:
             ) if (
                 met
                 and _TAKES.search(name)
-                and any(isinstance(one.value, cst.Name) and one.value.value in names for one in given)
+                and any(name in names for one in given for name in _names(one.value))
             ):
                 return True, False
             case cst.Return(value=cst.Name(value=name)) if name in names:
@@ -148,6 +149,21 @@ def _is_moved_in(scope: cst.CSTNode, call: cst.Call) -> tuple[bool, bool]:
             case _:
                 pass
     return False, returned
+
+
+def _is_part(node: cst.CSTNode, whole: cst.CSTNode) -> bool:
+    """Whether what `whole` gives holds what `node` gives, or is computed from it where it is."""
+    match whole:
+        case cst.Call(func=func):
+            return func is node or (
+                isinstance(node, cst.Arg) and (dotted(func) or "").rpartition(".")[2] in _JOINS
+            )
+        case cst.ListComp(elt=elt) | cst.GeneratorExp(elt=elt):
+            return elt is node
+        case cst.Arg(value=value):
+            return value is node
+        case _:
+            return isinstance(whole, (cst.Attribute, cst.Element, cst.List, cst.Tuple))
 
 
 def _names(target: cst.BaseExpression) -> Iterator[str]:

@@ -65,7 +65,7 @@ def runs_only(lineage: Iterable[cst.ClassDef]) -> frozenset[str]:
     """The methods of a class, with all that it derives from, that neither move the instance or a part of it nor hand it out."""
     owners = tuple(lineage)
     if any(_hands_itself_on(owner) or _moves_a_part(owner) for owner in owners):
-        return frozenset({node.value for node in uses} - as_wholes)
+        return frozenset()
     return frozenset(
         method.name.value
         for owner in owners

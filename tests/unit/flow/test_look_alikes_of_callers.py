@@ -186,6 +186,26 @@ MOVED = {
         "patched = placed(image, patch)\n    patched, patch = to_cuda(patched, patch)\n    net(patched)",
         [],
     ),
+    "what they put together and move": (
+        "rows = torch.stack([placed(one, patch) for one in image])\n    net(rows.to(device))",
+        [],
+    ),
+    "what they put together at once": (
+        "net(torch.cat([placed(image, patch), placed(image, patch)]).to(device))",
+        [],
+    ),
+    "what they bring there with others": (
+        "rows = torch.stack([placed(one, patch) for one in image])\n    rows, patch = to_device((rows, patch))\n    net(rows)",
+        [],
+    ),
+    "what they put together and use": (
+        "rows = torch.stack([placed(one, patch) for one in image])\n    net(rows)",
+        ["TDV105", "TDV105"],
+    ),
+    "what is asked of it, and moved": (
+        "sizes = torch.stack([placed(one, patch).sum() for one in image if len(placed(one, patch))])\n    net(sizes.to(device))",
+        ["TDV105", "TDV105"],
+    ),
     "what they show": (
         "patched = placed(image, patch)\n    show_on_device(patched)\n    net(patched)",
         ["TDV105", "TDV105"],
