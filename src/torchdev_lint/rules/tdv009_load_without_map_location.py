@@ -32,14 +32,14 @@ scripts save and load that never speak of devices. Where published
 weights were saved is not in the program: what is downloaded, from an address that the file names, is not reported, nor what is called
 pretrained.
 
-Where the files around a file are known (a project has a `pyproject.toml`, `setup.py` or `.git`), they have to bear it out. Not reported is
-what a function loads that nobody in a program calls, nor any README names; a file of whose name, or of whose keys, nothing that saves in
-the project speaks; what a module fills itself with when it is made, in a file that saves nothing; what a file loads that defines networks
-and neither trains, saves, runs nor asks for an accelerator (published weights, as a rule); what is loaded by a file, or only on
-behalf of files, that put things on an accelerator (`.cuda()`) and never ask for one, or that import kernels compiled for GPUs; in a
-notebook, what a program may have left that a cell before has run (`!python train.py`); whatever is loaded in a project that speaks of
-devices in comments only; and a parameter for which everybody gives what is called pretrained (`load(args.pretrained)`).
-"""
+Where the files around a file are known (a project has a `pyproject.toml`, `setup.py` or `.git`, or is the directory that was checked),
+they have to bear it out. Not reported is what a function loads that nobody in a program calls, nor any README names; a file of whose
+name, or of whose keys, nothing that saves in the project speaks; what a module fills itself with when it is made, in a file that saves
+nothing; what a file loads that defines networks and neither trains, saves, runs nor asks for an accelerator (published weights, as a
+rule); what is loaded by a file, or only on behalf of files, that put things on an accelerator (`.cuda()`) and never ask for one, or
+that import kernels compiled for GPUs; in a notebook, what a program may have left that a cell before has run (`!python train.py`);
+whatever is loaded in a project that speaks of devices in comments only; and a parameter for which everybody gives what is called
+pretrained (`load(args.pretrained)`). """
 
 from __future__ import annotations
 
