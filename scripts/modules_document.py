@@ -70,9 +70,9 @@ FLOW: Mapping[str, str] = {
         "written_expressions written_tensors device_spellings"
     ),
     "The project around a file: who calls it, with what, on which machines": (
-        "reach project_calls callers_elsewhere caller_results project_forwards private_helpers defaults_elsewhere defaults_met settings "
-        "settled_flags chosen_elsewhere overridden_defaults untaken absent_arguments accelerator_needs accelerator_programs "
-        "current_gpu driven compiled_kernels"
+        "reach project_calls callers_elsewhere caller_results project_forwards private_helpers defaults_elsewhere defaults_met "
+        "settings settled_flags chosen_elsewhere chosen_by_condition overridden_defaults untaken absent_arguments "
+        "accelerator_needs accelerator_programs current_gpu driven compiled_kernels"
     ),
     "Finding mistakes that are no conflict of two operands": (
         "literals divided_work device_objects device_indices discarded_transfers lost_copies host_reads unproven_reads "

@@ -10,6 +10,7 @@ import libcst as cst
 
 from torchdev_lint.flow import (
     accelerator_programs,
+    chosen_by_condition,
     chosen_elsewhere,
     device_values,
     lost_index,
@@ -205,6 +206,7 @@ def see(
         index == 0
         and (
             _is_first_of_many(frame)
+            or chosen_by_condition.is_beside_cpu(frame.analysis, node)
             or accelerator_programs.goes_along_with_use(frame, node)
             or frame.analysis.learn(needs_own_kernels, frame.analysis)
         )

@@ -39,7 +39,7 @@ nothing; what a file loads that defines networks and neither trains, saves, runs
 rule); what is loaded by a file, or only on behalf of files, that put things on an accelerator (`.cuda()`) and never ask for one, or
 that import kernels compiled for GPUs; in a notebook, what a program may have left that a cell before has run (`!python train.py`);
 whatever is loaded in a project that speaks of devices in comments only; and a parameter for which everybody gives what is called
-pretrained (`load(args.pretrained)`). """
+pretrained (`load(args.pretrained)`)."""
 
 from __future__ import annotations
 
