@@ -13,7 +13,7 @@ MAX_BYTES = 400_000
 """Files longer than this are data, or generated: they are not read for what imports them."""
 MAX_NOTEBOOK_BYTES = 10 * MAX_BYTES
 """The same for notebooks, which hold pictures and are only searched."""
-MAX_FILES = 1_000
+MAX_FILES = 2_000
 """Of a project that is searched for callers."""
 _NOT_OF_PROJECTS = {*DEFAULT_EXCLUDE, "env"}
 

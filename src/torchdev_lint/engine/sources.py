@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from torchdev_lint.engine.check import unify_newlines
+from torchdev_lint.engine.joined_texts import Joined, joined
 from torchdev_lint.engine.listings import MAX_BYTES, Below, SearchKey, listed
 from torchdev_lint.engine.parsing import ParseError, parse_module
 from torchdev_lint.engine.stamps import Stamp, digest_of, stamp_of, stamp_of_path
@@ -66,6 +67,7 @@ class DiskSources:
         self._seen: Seen | None = None
         self._below: dict[str, Below | None] = {}
         self._mentioning: dict[tuple[str, str, bool], tuple[str, ...]] = {}
+        self._joined: dict[tuple[str, bool], Joined | None] = {}
         self._gone: set[int] = set()
         """What trees consisted of that were let go, by `id`."""
 
@@ -95,6 +97,7 @@ class DiskSources:
         self._directories.clear()
         self._below.clear()
         self._mentioning.clear()
+        self._joined.clear()
 
     def searches(self, directory: str, path: str) -> bool:
         """Whether a file is one of those below a directory that are searched: none is where there are too many."""
@@ -112,8 +115,15 @@ class DiskSources:
         files = below.notebooks if notebooks else below.files
         key = (directory, word, notebooks)
         if key not in self._mentioning:
+            if (directory, notebooks) not in self._joined:
+                self._joined[directory, notebooks] = joined(files)
+            texts = self._joined[directory, notebooks]
             sought = word.encode()
-            self._mentioning[key] = tuple(path for path in files if sought in (_data(path) or b""))
+            self._mentioning[key] = (
+                tuple(path for path in files if sought in (_data(path) or b""))
+                if texts is None
+                else tuple(texts.having(sought))
+            )
         if self._seen is not None:
             self._seen.searches[key] = self._mentioning[key]
             self._seen.listings[directory] = below.fingerprint

@@ -154,8 +154,9 @@ def importing(analysis: Analysis, file: str) -> Iterator[tuple[str, str]]:
     if ending != ".py":
         return
     word = os.path.basename(directory) if name == "__init__" else name
+    said = "" if name == "__init__" else name  # `from . import x` does not name its package
     for path, text in analysis.imports.mentioning(word) or ():
-        if any(one == file for one, _ in imported_by(analysis, path, text)):
+        if any(one == file for one, _ in imported_by(analysis, path, text, said)):
             yield path, text
 
 

@@ -14,6 +14,7 @@ from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.conditions import Key
 from torchdev_lint.flow.cures import Callee
 from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.host_functions import may_take_from_host
 from torchdev_lint.flow.lattice import Conflict, Cpu, Level, Origin, Symbol
 from torchdev_lint.flow.operands import Operand, dotted, place_of
 from torchdev_lint.flow.publication import publish_mixed
@@ -38,6 +39,8 @@ def check(frame: Frame, site: CallSite) -> None:
     thing = None if function is None else _given(frame, function)
     where = None if thing is None else frame.state(thing).device
     if function is None or thing is None or not isinstance(where, Symbol) or not where.assumed:
+        return
+    if may_take_from_host(frame, thing):
         return
     for argument in call.args:
         with frame.quietly():

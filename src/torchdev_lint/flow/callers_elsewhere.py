@@ -39,6 +39,8 @@ Place = Either["host", "elsewhere", "unknown"]
 
 _LOADER = re.compile(r"(?i)(?:^|_)(?:data_?)?loader$|^(?:train|val|valid|test)_?(?:iter|dl)$")
 """Names of what gives batches, which are on the CPU until somebody moves them."""
+_SAYS_HOST = re.compile(r"(?i)_(?:cpu|on_host)$|^cpu_")
+"""Names that say where what they hold is: `scale_cpu`."""
 _MAY_MOVE = re.compile(r"(?i)device|cuda|gpu|(?<!re)move|^prepare$|accelerat|prefetch|to_var|_to$")
 """Functions, by name, that may bring what they are given to an accelerator."""
 
@@ -402,6 +404,8 @@ def _place(frame: Frame, expression: cst.BaseExpression, scope: _Scope, steps: i
                 return "unknown"
             parts = [one.value for one in arguments if one.keyword is None]
         case cst.Name(value=name):
+            if _SAYS_HOST.search(name):
+                return "host"
             for index in range(len(scope.before) - 1, -1, -1):
                 if scope.before[index][0] == name:
                     earlier = replace(scope, before=scope.before[:index])

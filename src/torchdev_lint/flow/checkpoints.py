@@ -38,7 +38,7 @@ from torchdev_lint.flow.saved_files import SAVING, saved_from_host
 from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import NONE, Literal, Object, Value
 from torchdev_lint.torch_api import checkpoints as api
-from torchdev_lint.torch_api.devices import speaks_of_devices
+from torchdev_lint.torch_api.devices import names_only_the_cpu, speaks_of_devices
 from torchdev_lint.torch_api.modules import MODULE_EVIDENCE
 
 
@@ -107,6 +107,7 @@ def _was_saved_here(frame: Frame, call: cst.Call, use: _Use) -> bool:
         or loading_scopes.has_one_device(frame)
         or frame.analysis.learn(saved_from_host, frame.analysis)
         or loading_callers.follows_training(frame, call)
+        or loading_callers.follows_saving(frame, call)
         or earlier_cells.has_run_training(frame, call)
     )
 
@@ -197,14 +198,14 @@ def _is_on_accelerator(frame: Frame) -> bool:
 
 
 def _stays_on_host(frame: Frame) -> bool:
-    """Whether the file saves what it loads, or its like, and never speaks of devices: it was on the CPU when it was saved.
+    """Whether the file saves what it loads, or its like, and never speaks of devices but the CPU: it was there when it was saved.
 
     So is what a script beside it saves, when neither speaks of devices, and whatever is saved where the whole project does not.
     """
     if reach.is_all_on_host(frame.analysis):
         return True
-    if frame.analysis.speaks_of_devices and speaks_of_devices(reach.said(frame.analysis.written)):
-        return False
+    if frame.analysis.speaks_of_devices and speaks_of_devices(said := reach.said(frame.analysis.written)):
+        return frame.analysis.says(SAVING) and names_only_the_cpu(said)
     return frame.analysis.says(SAVING) or frame.analysis.learn(_saved_beside, frame.analysis)
 
 

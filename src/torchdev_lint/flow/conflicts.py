@@ -39,7 +39,7 @@ from torchdev_lint.flow.publication import (
     publish_unmoved,
     publish_unregistered,
 )
-from torchdev_lint.flow.values import Object, Tensor
+from torchdev_lint.flow.values import Either, Literal, Object, Tensor, Value, alternatives
 
 
 def _moves_with_module(frame: Frame, operand: Operand) -> bool:
@@ -57,6 +57,16 @@ def _moves_with_module(frame: Frame, operand: Operand) -> bool:
         and len(path) == 2
         and path[0] == "self"
         and path[1] in frame.state(owner).registered
+    )
+
+
+def _stands_for_number(value: Value) -> bool:
+    """Whether something is a number on another way, `step = 1.0` beside `step = steps[i]`: what stands for one may well be one."""
+    return isinstance(value, Either) and any(
+        isinstance(part, Literal)
+        and isinstance(part.value, (int, float))
+        and not isinstance(part.value, bool)
+        for part in alternatives(value)
     )
 
 
@@ -83,6 +93,8 @@ def check_operands(
     if not isinstance(found.right, Cpu):
         at_fault, beside = reference, other
         found = Conflict(found.level, found.right, found.left)
+    if found.level != Level.CERTAIN and _stands_for_number(beside.value):
+        return None
     if found.level != Level.CERTAIN and _moves_with_module(frame, at_fault):
         built_for_arguments.publish(frame, node, found, beside)
         return beside.device  # it is where the module is that owns it

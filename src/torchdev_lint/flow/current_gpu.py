@@ -51,7 +51,9 @@ def _stays(analysis: Analysis) -> bool:
     if _is_given_the_current(analysis, analysis.source.path, {analysis.source.path}):
         return True
     if analysis.imports.is_for_others():
-        return False
+        # whoever uses the library runs the file's bases along with it
+        taken = (text for _, text in imported_by(analysis, analysis.source.path, analysis.written))
+        return any(_MAKES_CURRENT.search(said(text)) for text in (analysis.written, *taken))
     texts = [said(text) for text in _program(analysis)]
     return any(map(_MAKES_CURRENT.search, texts)) or not any(map(_names_another_gpu, texts))
 

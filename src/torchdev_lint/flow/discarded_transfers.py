@@ -9,6 +9,8 @@ import libcst as cst
 from torchdev_lint.flow import (
     attribution,
 )
+from torchdev_lint.flow.all_together import are_together
+from torchdev_lint.flow.brought_by_callees import is_brought
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.events import DiscardedTogether, DiscardedTransfer
 from torchdev_lint.flow.evidence import ONLY_TENSORS, in_a_test
@@ -36,6 +38,7 @@ def discarded(frame: Frame, device: Device, site: CallSite, target: Device) -> N
         and _used_later(frame, site)
         and not _only_indexes(frame, site)
         and not _is_all_there_is(frame)
+        and not are_together(frame, site.receiver)
     ):
         _publish(frame, site, site.receiver, target)
 
@@ -133,6 +136,8 @@ def _asks_for_tensor(test: cst.BaseExpression, name: str) -> bool:
 def _publish(
     frame: Frame, site: CallSite, receiver: cst.BaseExpression, target: Device, *, assignable: bool = True
 ) -> None:
+    if is_brought(frame, site.node, receiver):
+        return
     frame.analysis.publish(
         ("discarded", id(site.node)),
         DiscardedTransfer(

@@ -13,7 +13,8 @@ from torchdev_lint.flow.evidence import TENSOR_ANNOTATION
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.trees import remembered, walk
-from torchdev_lint.flow.values import Api, Class, Function
+from torchdev_lint.flow.values import Api, Class, Function, Object, alternatives
+from torchdev_lint.torch_api.libraries import ON_HOST
 
 HOST_FILE = re.compile(
     r"(?i)(?:^|[/\\])(?:\w+_)?(?:inputs|data_?sets?|data_?loaders?|data_?loading|data_?utils?|data_?transforms?\w*|transforms?|collat\w+|"
@@ -95,11 +96,22 @@ def works_on_host(function: Function) -> bool:
         return True  # transforms, collate functions, metrics
     if HOST_CLASS.search(owner.name):
         return True
-    bases = [base.path.rpartition(".")[2] for base in owner.bases if isinstance(base, Api)]
+    paths = [base.path for given in owner.bases for base in alternatives(given) if isinstance(base, Api)]
+    if any(map(ON_HOST.match, paths)):
+        return True
+    bases = [path.rpartition(".")[2] for path in paths]
     bases += [base.model.name for base in owner.bases if isinstance(base, Class)]
     return any(_HOST_BASE.search(name) for name in bases) or (
         any(_SAMPLER.search(name) for name in bases) and not _speaks_of_tensors(function)
     )
+
+
+def may_take_from_host(frame: Frame, thing: Object | None) -> bool:
+    """Whether what is called may be a model of a library that takes its inputs from the CPU: the file works with one."""
+    if thing is None or not any(map(ON_HOST.match, frame.analysis.imported)):
+        return False
+    state = frame.state(thing)
+    return state.model is None and not state.moved and not state.api.startswith("torch.nn.")
 
 
 def draws(function: Function) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 import libcst as cst
 
-from torchdev_lint.flow import unproven_reads
+from torchdev_lint.flow import kept_defaults, unproven_reads
 from torchdev_lint.flow.attribution import (
     Report,
     argument_of,
@@ -54,7 +54,7 @@ def check_method(frame: Frame, receiver: Value, name: str, site: CallSite) -> No
     if found is not None and found.level != Level.NO:
         if found.level != Level.CERTAIN and host_was_chosen(frame.env.path):
             return
-        if is_chosen(frame, site.node, site.receiver):
+        if is_chosen(frame, site.node, site.receiver) or kept_defaults.stays_default(frame, found.right):
             return
         report = _reported(frame, operand, found)
         if report is not None:
@@ -108,7 +108,7 @@ def check_arguments(frame: Frame, site: CallSite, *, in_lists_only: bool = False
             if isinstance(value, (Unknown, Object, Tensor)) and not in_lists_only:
                 _note_unproven(frame, site, _reader(site), node, value)
             value, path = _less_a_guess(value, frame.env.path)
-            if _is_guess(value) or not _is_tensor(frame, value):
+            if _is_guess(value) or not _is_tensor(frame, value) or _is_as_given(frame, value):
                 continue
             alone = isinstance(value, (Tensor, Either, Object)) and node is argument.node
             if in_lists_only and alone and not argument.star:
@@ -137,6 +137,18 @@ def _asks_for_tensor(atom: Atom) -> bool:
     match atom:
         case Atom(kind="opaque", key=("isinstance", _, paths)):
             return "torch.Tensor" in paths
+        case _:
+            return False
+
+
+def _is_as_given(frame: Frame, value: Value) -> bool:
+    """Whether something is a tensor where a tensor was given, else no tensor, and which of both was given is not known."""
+    match value:
+        case Either(guard, then, otherwise):
+            known = _is_tensor(frame, then), _is_tensor(frame, otherwise)
+            return (any(map(_asks_for_tensor, atoms(guard))) and not all(known)) or any(
+                _is_as_given(frame, one) for one in (then, otherwise)
+            )
         case _:
             return False
 

@@ -11,9 +11,10 @@ from torchdev_lint.flow import loading_scopes
 from torchdev_lint.flow.accelerator_programs import names_accelerator, running_with
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.operands import dotted
-from torchdev_lint.flow.project_calls import calls_by_others
+from torchdev_lint.flow.project_calls import argument_given, calls_by_others
+from torchdev_lint.flow.saved_files import SAVERS
 from torchdev_lint.flow.settled_flags import settled_in
-from torchdev_lint.flow.trees import walk
+from torchdev_lint.flow.trees import all_parameters, walk
 
 _TRAINS = re.compile(r"(?i)(?:^|_)(?:train|fit|training)(?:_(?!dat|load|set|iter|trans)|$)")
 """Functions that train, by name; not those that make the data for it."""
@@ -51,6 +52,66 @@ def follows_training(frame: Frame, call: cst.Call) -> bool:
     calls = list(_calls(frame, elsewhere=False))
     return bool(calls) and all(
         _trained_before(frame.analysis.module if scope is None else scope, made) for made, scope in calls
+    )
+
+
+def follows_saving(frame: Frame, call: cst.Call) -> bool:
+    """Whether each call of the function comes after one that saves under the name that it is given: `convert(path)`, then `pack(path)`.
+
+    The cells of a notebook are run on different days.
+    """
+    function, path = frame.function, call.args[0].value
+    if (
+        frame.analysis.options.in_cells
+        or function is None
+        or not isinstance(function.node, cst.FunctionDef)
+        or not isinstance(path, cst.Name)
+    ):
+        return False
+    node = function.node
+    calls = list(_calls(frame, elsewhere=False))
+    return bool(calls) and all(
+        (given := argument_given(node, made, path.value)) is not None
+        and _saved_before(frame, frame.analysis.module if scope is None else scope, made, given)
+        for made, scope in calls
+    )
+
+
+def _saved_before(frame: Frame, scope: cst.CSTNode, call: cst.Call, file: cst.BaseExpression) -> bool:
+    name = frame.analysis.text(file)
+    for node in running_with(scope, call, certain=False):
+        if node is call:
+            return False
+        if isinstance(node, cst.Call) and any(
+            frame.analysis.text(one.value) == name and _saves_to(frame, node, one) for one in node.args
+        ):
+            return True
+    return False
+
+
+def _saves_to(frame: Frame, call: cst.Call, argument: cst.Arg) -> bool:
+    """Whether a call saves under the name that it is given: it does by itself, or is one of a function of the file that does."""
+    called = dotted(call.func) or ""
+    if called in SAVERS:
+        return True
+    return any(
+        isinstance(line, cst.FunctionDef)
+        and line.name.value == called
+        and any(
+            argument_given(line, call, parameter.name.value) is argument.value
+            and _saves_under(line, parameter.name.value)
+            for parameter in all_parameters(line.params)
+        )
+        for line in frame.analysis.module.body
+    )
+
+
+def _saves_under(function: cst.FunctionDef, parameter: str) -> bool:
+    return any(
+        isinstance(node, cst.Call)
+        and dotted(node.func) in SAVERS
+        and any(dotted(one.value) == parameter for one in node.args[1:])
+        for node in walk(function.body)
     )
 
 

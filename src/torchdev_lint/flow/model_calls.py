@@ -15,6 +15,7 @@ from torchdev_lint.flow.conditions import Formula, negate
 from torchdev_lint.flow.cures import Callee
 from torchdev_lint.flow.evidence import TESTING, in_a_test
 from torchdev_lint.flow.frame import Frame
+from torchdev_lint.flow.host_functions import may_take_from_host
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import (
     UNKNOWN_DEVICE,
@@ -42,7 +43,7 @@ def check_model_call(frame: Frame, site: CallSite, callee: Callee) -> None:
         return  # the program has put a method of its own into a class of PyTorch's, which may bring the inputs
     if len(site.arguments) > 1 and _is_sequential(frame, callee):
         return  # which takes one input: it is not what is called here
-    if _transforms_pictures(frame, callee):
+    if _transforms_pictures(frame, callee) or may_take_from_host(frame, callee.thing):
         return
     inputs = [
         operand
@@ -247,6 +248,8 @@ def check_part(frame: Frame, thing: Object, site: CallSite) -> None:
     function = frame.function
     first = site.positional()[0] if site.positional() else None
     if function is None or first is None or not isinstance(function.receiver, Object):
+        return
+    if may_take_from_host(frame, thing):
         return
     whole = frame.state(function.receiver)
     for value, path in _ways(first.value, frame.env.path):

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
-from torchdev_lint.flow import loading_scopes, operands
+from torchdev_lint.flow import fetched_files, loading_scopes, operands
 from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.callsites import Argument
 from torchdev_lint.flow.conditions import atoms
@@ -43,6 +43,8 @@ def are_named(frame: Frame, path: cst.BaseExpression, words: Sequence[str], name
     function = "" if frame.function is None else frame.function.name.replace("from_pretrained", "")
     return (
         any(api.OF_OTHERS.search(word) for word in (*words, *tested, function, name.rpartition("/")[2]))
+        or fetched_files.are_of_either_format(frame, path)
+        or api.NAME_OR_PATH.search(operands.dotted(path) or "") is not None
         or _is_backbone(frame, path)
         or _is_published_by_default(frame, path)
         or _is_given_as_published(frame, path)
@@ -97,6 +99,7 @@ def are_to_be_had(
         or any(_is_shipped(frame, word) for word in words)
         or _is_beside(frame, path, words)
         or _says_where_to_get(frame)
+        or fetched_files.are_fetched(frame, path, words)
         or _is_looked_up(frame, scope, path)
         or any(api.PUBLISHED_NAME.search(word) for word in (*words, name))
         or (isinstance(path, cst.Name) and _has_address_by_default(frame, path.value))

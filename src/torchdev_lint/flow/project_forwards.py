@@ -30,7 +30,7 @@ def bring(frame: Frame, site: CallSite, argument: Argument, callee: Callee) -> b
 def _all_bring(frame: Frame, name: str, names: Set[str]) -> bool:
     found = list(_forwards_with(frame, name))
     called = [node for node in found if names <= {one.name.value for one in all_parameters(node.params)}]
-    told = [list(_uses(node.body, name)) for node in found]
+    told = [list(uses(node.body, name)) for node in found]
     return (
         bool(called)
         and all(_first_but_handed(uses) != "read" for uses in told)
@@ -64,41 +64,41 @@ def _forwards(module: cst.Module) -> list[cst.FunctionDef]:
 _MOVES = frozenset({"to", "cuda", "type_as"})
 
 
-def _uses(root: cst.CSTNode, name: str) -> Iterator[str]:
+def uses(root: cst.CSTNode, name: str) -> Iterator[str]:
     """What is done with a name, in order: it is `read`, `handed` on under the same name, or `moved` for good."""
     for node in walk(root, below=(cst.Call, cst.Assign, cst.Comparison, cst.Attribute)):
         match node:
             case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=target))], value=value) if (
                 target == name
             ):
-                yield from _uses(value, name)
+                yield from uses(value, name)
                 yield "moved"
             case cst.Assign(targets=targets, value=value):
-                yield from _uses(value, name)
+                yield from uses(value, name)
                 for one in targets:
-                    yield from _uses(one.target, name)
+                    yield from uses(one.target, name)
             case cst.Comparison(
                 left=cst.Name(value=value),
                 comparisons=[cst.ComparisonTarget(comparator=cst.Name(value="None"))],
             ) if value == name:
                 pass
             case cst.Comparison(left=left, comparisons=comparisons):
-                yield from _uses(left, name)
+                yield from uses(left, name)
                 for other in comparisons:
-                    yield from _uses(other.comparator, name)
+                    yield from uses(other.comparator, name)
             case cst.Call(func=cst.Attribute(value=receiver, attr=cst.Name(value=method)), args=arguments):
                 if not (method in _MOVES and _is_part_of(receiver, name)):
-                    yield from _uses(receiver, name)
+                    yield from uses(receiver, name)
                 yield from _given(arguments, name)
             case cst.Call(func=function, args=arguments):
-                yield from _uses(function, name)
+                yield from uses(function, name)
                 yield from _given(arguments, name)
             case cst.Attribute(
                 value=cst.Name(value=value), attr=cst.Name(value="shape" | "dtype" | "device")
             ) if value == name:
                 pass
             case cst.Attribute(value=value):
-                yield from _uses(value, name)
+                yield from uses(value, name)
             case cst.Name(value=value) if value == name:
                 yield "read"
             case _:
@@ -113,7 +113,7 @@ def _given(arguments: Iterable[cst.Arg], name: str) -> Iterator[str]:
             ):
                 yield "handed"
             case _:
-                yield from _uses(one.value, name)
+                yield from uses(one.value, name)
 
 
 def _is_part_of(node: cst.BaseExpression, name: str) -> bool:

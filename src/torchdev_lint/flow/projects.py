@@ -223,7 +223,12 @@ class Project:
                     if found is not None and found[0].file is not None:
                         paths.append(found[0].file)
         texts = [self.sources.text(path) for path in dict.fromkeys(paths) if path != self.path]
-        saving = [text for path, text in self.mentioning("torch.save(") or () if self._is_beside(path)]
+        saving = [
+            text
+            for word in ("torch.save(", "th.save(")
+            for path, text in self.mentioning(word) or ()
+            if self._is_beside(path)
+        ]
         return [*(text for text in texts if text is not None), *saving]
 
     def _is_beside(self, path: str) -> bool:

@@ -233,9 +233,11 @@ def with_imported(
     return found
 
 
-def imported_by(analysis: Analysis, file: str, text: str) -> Iterator[tuple[str, str]]:
-    """The files of the project, by path, with their texts, that a file with this text imports from."""
+def imported_by(analysis: Analysis, file: str, text: str, word: str = "") -> Iterator[tuple[str, str]]:
+    """The files of the project, by path, with their texts, that a file with this text imports from, in statements that have a word."""
     for match in _IMPORTED.finditer(text):
+        if word not in match.group():
+            continue
         base = match[1] or match[3]
         names = re.findall(r"\w+", match[2] or "")
         yield from analysis.imports.imported_texts(file, base, names)

@@ -36,7 +36,7 @@ from torchdev_lint.flow.values import (
 )
 from torchdev_lint.torch_api.checkpoints import BROUGHT_TOGETHER, CHECKPOINT_NAME, LOADERS, ON_HOST, SAVED
 
-SAVING = re.compile(r"\btorch\.save\(")
+SAVING = re.compile(r"\b(?:torch|th)\.save\(")
 SAVERS = ("torch.save", "torch.serialization.save")
 
 

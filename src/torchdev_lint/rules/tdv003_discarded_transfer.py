@@ -22,7 +22,8 @@ Unsafe: the tensor then really moves, and code that relied on it staying sees th
 
 ## Known limits
 Only what is certainly a tensor is reported: modules, tokenizer results (`BatchEncoding`), batches of unknown kind and objects of
-unknown classes may well move in place.
+unknown classes may well move in place. Nothing is said where nobody misses the copy: in a function that moves nothing else and makes all
+that meets the tensor, and where all that is given it moves it first.
 """
 
 from __future__ import annotations

@@ -38,8 +38,11 @@ name, or of whose keys, nothing that saves in the project speaks; what a module 
 nothing; what a file loads that defines networks and neither trains, saves, runs nor asks for an accelerator (published weights, as a
 rule); what is loaded by a file, or only on behalf of files, that put things on an accelerator (`.cuda()`) and never ask for one, or
 that import kernels compiled for GPUs; in a notebook, what a program may have left that a cell before has run (`!python train.py`);
-whatever is loaded in a project that speaks of devices in comments only; and a parameter for which everybody gives what is called
-pretrained (`load(args.pretrained)`)."""
+whatever is loaded in a project that speaks of devices in comments only; a parameter for which everybody gives what is called
+pretrained (`load(args.pretrained)`); what a class that saves nothing says where to fetch (`hf_hub_url(...)`), or another file fetches
+by that name; what is called `name_or_path`; what is read in whichever format it has (`if path.endswith(".safetensors")`); and what a
+function is given after something has saved under that name.
+"""
 
 from __future__ import annotations
 

@@ -61,6 +61,12 @@ TO_BE_DOWNLOADED = re.compile(r"(?is)(?:download|wget|curl).{0,80}?https?://")
 OF_OTHERS = re.compile(r"(?i)pre_?train|(?<![a-z])pre\.pth?$|hugging_?face|(?:^|_)hf(?:_|$)")
 """Names of files of weights that were trained elsewhere, by others as a rule, or put on a hub."""
 
+NAME_OR_PATH = re.compile(r"name_or_path$")
+"""What Hugging Face's programs call what is the name of a published model, or where the user keeps one."""
+
+ASKS_FORMAT = re.compile(r"['\"][\w.]*\.safetensors['\"]")
+"""A test of a file's name by which it is read in one format or another."""
+
 RANK = re.compile(r"(?i)(?:^|_)rank(?:_|$)")
 """Names of files of which every process has its own: the process that loads one has saved it, where it runs."""
 
@@ -123,7 +129,7 @@ BROUGHT_TOGETHER = re.compile(r"\{[^{}]*\.cpu\(\)[^{}]*\sfor\s[^{}]*\}")
 NO_WEIGHTS = re.compile(r"(?i)sched|sampler|(?:^|_)rng|random_state")
 """Names of what has a state without tensors of a model: what it saves loads anywhere."""
 
-SAVED = re.compile(r"\btorch\.save\(\s*((?:[^(),]|\([^()]*\))+)")
+SAVED = re.compile(r"\b(?:torch|th)\.save\(\s*((?:[^(),]|\([^()]*\))+)")
 """Finds what a program saves, in its text."""
 
 ON_HOST = re.compile(r"\.cpu\(\)$|\.to\(['\"]cpu['\"]\)(?:\.state_dict\(\))?$|\.cpu\(\)\.state_dict\(\)$")

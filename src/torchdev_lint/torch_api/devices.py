@@ -105,12 +105,14 @@ _DEVICE_WORDS = re.compile(
 )
 """What a text says that speaks of devices at all."""
 
-_SEEDING = re.compile(r"\btorch\.cuda\.(?:manual_seed|manual_seed_all|seed|seed_all)\b")
+_SEEDING = re.compile(
+    r"\btorch\.cuda\.(?:manual_seed|manual_seed_all|seed|seed_all)\b|\bPYTORCH_CUDA_ALLOC_CONF\b"
+)
 """What programs say of GPUs by habit, whether they ever use one or not."""
 
 
 def speaks_of_devices(text: str) -> bool:
-    """Whether a text speaks of devices, more than to seed them."""
+    """Whether a text speaks of devices, more than to seed them, or to set how their memory is managed."""
     return _DEVICE_WORDS.search(_SEEDING.sub("", text)) is not None
 
 
@@ -126,6 +128,6 @@ def names_only_the_cpu(text: str) -> bool:
     chosen = any(_THE_CPU.match(value) for value in given)
     return (
         chosen
-        and _ACCELERATORS.search(text) is None
+        and _ACCELERATORS.search(_SEEDING.sub("", text)) is None
         and all(_THE_CPU.match(value) or _A_DEVICE.match(value) for value in given)
     )

@@ -67,6 +67,10 @@ ACCELERATOR_ONLY = re.compile(
 )
 """Libraries of compiled kernels, by the dotted name of a module: a program that imports one runs on an accelerator or not at all."""
 
+ON_HOST = re.compile(r"(?:optimum\.(?:neuron|intel)|transformers_neuronx|tensorrt_llm|exllamav\d)(?:\.|\Z)")
+"""Libraries whose models are handed tensors of the CPU, by the dotted name of a module, wherever they run
+(optimum/neuron/modeling_decoder.py; tensorrt_llm/runtime/model_runner.py, `generate`; exllamav3/model/model.py, `forward`)."""
+
 SET_DEFAULT_DEVICE = frozenset({"pyro"})
 """Libraries whose programs set the default device (`torch.set_default_device`, `torch.set_default_tensor_type`) to run on an
 accelerator: Pyro's examples and tests all do (https://github.com/pyro-ppl/pyro/blob/dev/examples/hmm.py)."""

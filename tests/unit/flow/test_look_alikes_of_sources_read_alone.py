@@ -95,7 +95,7 @@ def told(program: str) -> list[str]:
     return [
         f"{finding.code} {finding.message}"
         for finding in findings(
-            text, "one.py", Config(off_by_default=frozenset({"TDV106"})), sources=DiskSources()
+            text, "/one.py", Config(off_by_default=frozenset({"TDV106"})), sources=DiskSources()
         )
         if finding.code != "TDV101"
     ]
