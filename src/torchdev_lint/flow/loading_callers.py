@@ -29,7 +29,7 @@ _NEEDS_ONE = frozenset(
 def goes_on_with_accelerator(frame: Frame, call: cst.Call) -> bool:
     """Whether what runs along with the load, or with each call of its function, uses an accelerator, whatever the machine."""
     settled = frame.analysis.learn(settled_in, frame.analysis)
-    if _uses_accelerator(loading_scopes.scope_of(frame), call, settled):
+    if _uses_accelerator(loading_scopes.scope_of(frame), call, settled) or _is_made_to_train(frame, settled):
         return True
     calls = [
         (frame.analysis.module if scope is None else scope, made)
@@ -125,7 +125,22 @@ def _calls(frame: Frame, *, elsewhere: bool = True) -> Iterator[tuple[cst.Call, 
         yield from calls_by_others(frame, function.node, owner, elsewhere=elsewhere)
 
 
-def _uses_accelerator(scope: cst.CSTNode, call: cst.Call, settled: frozenset[str] = frozenset()) -> bool:
+def _is_made_to_train(frame: Frame, settled: frozenset[str]) -> bool:
+    """Whether an object loads where it is made, whose class trains on an accelerator, whatever the machine."""
+    function = frame.function
+    if function is None or function.owner is None or function.name != "__init__":
+        return False
+    methods = (line for line in function.owner.node.body.body if isinstance(line, cst.FunctionDef))
+    return any(
+        (_TRAINS.search(method.name.value) is not None or method.name.value == "run")
+        and _uses_accelerator(method, None, settled)
+        for method in methods
+    )
+
+
+def _uses_accelerator(
+    scope: cst.CSTNode, call: cst.Call | None, settled: frozenset[str] = frozenset()
+) -> bool:
     named: set[str] = set()
     for node in running_with(scope, call, certain=False, settled=settled):
         match node:

@@ -61,8 +61,10 @@ def is_missing(frame: Frame, call: cst.Call) -> bool:
     if not analysis.imports.is_known():
         return False
     top, method = _definition_around(analysis, call)
-    if _fills_itself(frame) or _is_of_networks(analysis) or _insists(analysis, as_program=top is None):
+    if _fills_itself(frame) or _insists(analysis, as_program=top is None):
         return True
+    if top is not None and _is_of_networks(analysis):
+        return True  # what loads at its top is a script
     if not analysis.imports.is_searched():
         return False  # there are too many files to look
     name = "" if top is None else top.name.value

@@ -197,3 +197,58 @@ def test_a_file_alone() -> None:
     """What is missing can only be missing in a project: each of these is told where nothing is known of one."""
     for text in (KEYED, NAMED, LOAD):
         assert [one.code for one in findings(text, "run.py", Config())] == ["TDV009"]
+
+
+RUNNER = """\
+import torch
+from torch import nn
+class Runner:
+    def __init__(self, path):
+        self.model = nn.Linear(3, 3)
+        if torch.cuda.is_available():
+            self.model.cuda()
+        self.model.load_state_dict(torch.load(path)["model"])
+    def run(self, rows):
+        for row in rows:
+            {line}
+            self.model(row).sum().backward()
+    def keep(self, path):
+        torch.save({{"model": self.model.state_dict()}}, path)
+"""
+RUN = (
+    "import sys\nfrom net import Runner\nrunner = Runner(sys.argv[1])\nrunner.run([])\nrunner.keep('a.pt')\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("row = row.cuda()", []),
+        ("row = row.cuda() if torch.cuda.is_available() else row", ["TDV009"]),
+        ("row = row.flatten()", ["TDV009"]),
+    ],
+)
+def test_a_class_that_is_made_to_train(tmp_path: Path, line: str, found: list[str]) -> None:
+    """Where its training uses an accelerator, whatever the machine, nobody makes one without."""
+    files = {"net.py": RUNNER.format(line=line), "train.py": RUN}
+    assert _told(tmp_path, files, "net.py") == found
+
+
+@pytest.mark.parametrize(
+    ("load", "found"),
+    [
+        ("net = Net()\nnet.load_state_dict(torch.load(sys.argv[1]))\nprint(net.layer.weight)\n", ["TDV009"]),
+        (
+            "def made(path):\n    net = Net()\n    net.load_state_dict(torch.load(path))\n    return net\n",
+            [],
+        ),
+    ],
+    ids=["a script", "a file of networks"],
+)
+def test_a_file_that_defines_a_network(tmp_path: Path, load: str, found: list[str]) -> None:
+    files = {
+        "net.py": f"import sys\n{NET}{load}",
+        "train.py": TRAIN,
+        "use.py": "from net import made\nmade('b')\n",
+    }
+    assert _told(tmp_path, files, "net.py") == found
