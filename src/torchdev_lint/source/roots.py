@@ -52,7 +52,7 @@ def given_as_roots(paths: Iterable[str]) -> tuple[str, ...]:
 def _of_file(directory: str) -> str:
     here = os.getcwd()
     roams = here in (os.path.dirname(here), os.path.expanduser("~"))
-    if not roams and os.path.commonpath((here, directory)) == here:
+    if not roams and f"{directory}{os.sep}".startswith(f"{here}{os.sep}"):
         return here
     while (
         os.path.exists(os.path.join(directory, "__init__.py"))
