@@ -187,8 +187,15 @@ def _lists(frame: Frame) -> frozenset[str]:
     if key not in frame.analysis.notes:
         lists: set[str] = set()
         others: set[str] = set()
+        samplers: set[str] = set()
         for part in walk(scope):
             match part:
+                case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=value) if (
+                    _samples_lists(value, samplers)
+                ):
+                    samplers.add(name)
+                case cst.For(target=cst.Name(value=name), iter=turns) if _samples_lists(turns, samplers):
+                    lists.add(name)
                 case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=value):
                     (lists if _makes_list(value) else others).add(name)
                 case (
@@ -206,6 +213,17 @@ def _lists(frame: Frame) -> frozenset[str]:
         frame.analysis.notes[key] = frozenset(lists - others)
     found: frozenset[str] = frame.analysis.notes[key]
     return found
+
+
+def _samples_lists(value: cst.BaseExpression, samplers: set[str]) -> bool:
+    """Whether a loop over it takes lists of indices in turn: a `BatchSampler` (torch/utils/data/sampler.py), or a part of an array."""
+    match value:
+        case cst.Call(func=func):
+            return (dotted(func) or "").rpartition(".")[2] in ("BatchSampler", "array_split")
+        case cst.Name(value=name):
+            return name in samplers
+        case _:
+            return False
 
 
 def _makes_list(value: cst.BaseExpression) -> bool:
