@@ -135,9 +135,18 @@ def target_of(frame: Frame, value: Value, node: cst.BaseExpression) -> Device | 
                 return None
             if api.DEVICE_NAME.search(name) or api.DEVICE_NAME.search(value.text.rpartition(".")[2]):
                 return as_device(value)
-            return UNKNOWN_DEVICE
+            return numbered(frame, node)
         case _:
-            return UNKNOWN_DEVICE
+            return numbered(frame, node)
+
+
+def numbered(frame: Frame, node: cst.BaseExpression) -> Device:
+    """The device of which a program has computed the number, by the name of that: `gpu_ids[0]`, `gpus[i % 2]`."""
+    name = _last_identifier(node.value if isinstance(node, cst.Subscript) else node)
+    if api.NUMBERS_GPUS.search(name) is not None:
+        text = frame.analysis.text(node)
+        return Symbol(("numbered", text), text)
+    return UNKNOWN_DEVICE
 
 
 def moved_to(frame: Frame, device: Device, node: cst.CSTNode) -> Device:

@@ -21,6 +21,7 @@ from torchdev_lint.flow.lattice import (
 )
 from torchdev_lint.flow.tensor_values import tensor_device
 from torchdev_lint.flow.values import (
+    UNKNOWN,
     Api,
     Dtype,
     Either,
@@ -102,6 +103,8 @@ def cuda_argument(frame: Frame, site: CallSite) -> Device:
     lost_index.check_device_argument(frame, argument)
     if isinstance(argument.value, Literal) and argument.value.value is None:
         return Accelerator("cuda")
+    if argument.value == UNKNOWN:
+        return device_values.numbered(frame, argument.node.value)
     return device_values.as_device(argument.value)
 
 

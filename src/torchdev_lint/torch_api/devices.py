@@ -85,6 +85,9 @@ DEVICE_NAME = re.compile(
 )
 """Names whose value, handed to `.to()`, is taken to be a device rather than a dtype."""
 
+NUMBERS_GPUS = re.compile(r"(?i)(?:^|_)(?:gpus?|(?:gpu|cuda)_?ids?|local_rank)$")
+"""Names of the numbers of accelerators."""
+
 DTYPE_NAME = re.compile(r"(?i)(?:^|_)(?:dtype|dt|precision|half|float\d*|bfloat16|int\d*)(?:$|_)")
 """Names whose value, handed to `.to()`, is taken to be a dtype."""
 
