@@ -283,6 +283,20 @@ def test_another_file_attaches_a_part_too_late(tmp_path: Path, call: str) -> Non
     assert _found(tmp_path, _adapted(MOVE, call)) == [("TDV008", call)]
 
 
+@pytest.mark.parametrize("call", ["put_head(model, 2)", "put_first(model)"])
+@pytest.mark.parametrize(
+    "use",
+    ["nn.MSELoss()(model(x), y).item()", "fit(model, nn.MSELoss(), x, y)", "(model(x) - y).sum().item()"],
+)
+def test_what_such_a_part_gives_is_told_of_no_more(tmp_path: Path, call: str, use: str) -> None:
+    """PyTorch raises in the part: what is called or computed with its output is not at fault."""
+    given = "x, y = torch.rand(2, 3).to(device), torch.rand(2, 1).to(device)"
+    files = _adapted(MOVE, call, given, f"print({use})")
+    fit = "def fit(model, loss, x, y):\n    return loss(model(x), y).item()\n\n\n"
+    files["main.py"] = files["main.py"].replace("def main", fit + "def main")
+    assert _found(tmp_path, files) == [("TDV008", call)]
+
+
 @pytest.mark.parametrize(
     "call", ["adapt(model, names)", "model = adapt(model, names)", "put_head(model, 2)", "put_first(model)"]
 )
