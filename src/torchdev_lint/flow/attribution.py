@@ -292,7 +292,7 @@ def _says_where(origin: Origin | None) -> bool:
     Or loaded there, `map_location="cpu"`.
     """
     root = None if origin is None else origin.root()
-    if root is not None and root.name == LOADED:
+    if root is not None and root.what == "moved" and root.name == LOADED:
         return True
     if root is not None and root.what == "moved" and isinstance(root.node, cst.Call):
         return any(

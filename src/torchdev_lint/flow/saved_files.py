@@ -11,13 +11,12 @@ from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
-from torchdev_lint.flow import device_values
 from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.conditions import Key
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
-from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Device, Origin, leaves, with_origin
+from torchdev_lint.flow.lattice import LOADED, UNKNOWN_DEVICE, Device, Origin, leaves, with_origin
 from torchdev_lint.flow.loaded_parts import told_place
 from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.trees import walk
@@ -68,7 +67,7 @@ def load(frame: Frame, path: str, site: CallSite) -> Value | None:
     if told is not None and told.value != NONE:
         place = told_place(told.value)
         if place != UNKNOWN_DEVICE:
-            place = device_values.moved_to(frame, place, site.node)
+            place = with_origin(place, Origin(site.node, "moved", frame.uid, name=LOADED))
     return _loaded(held, place, frame.result_of(site.node), site.node)
 
 
@@ -106,7 +105,7 @@ def _loaded(value: Value, place: Device | None, what: Object, node: cst.CSTNode)
     match value:
         case Tensor(device=device):
             # by whom it was made does not matter any more: from here on it is there again
-            there = with_origin(device, Origin(node, "loaded")) if place is None else place
+            there = with_origin(device, Origin(node, "loaded", name=LOADED)) if place is None else place
             return replace(value, device=there)
         case Literal():
             return value

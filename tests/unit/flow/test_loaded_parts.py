@@ -53,6 +53,24 @@ def test_where_a_file_is_loaded_to_may_not_be_known(where: str) -> None:
     assert _told(program) == []
 
 
+@pytest.mark.parametrize("saved", ["", "torch.save({'w': torch.ones(3, 3)}, 'kept.pt')"])
+def test_it_is_told_where_it_was_loaded(saved: str) -> None:
+    text = HEAD + saved + "\nkept = torch.load('kept.pt', map_location='cpu')\nprint(x.mm(kept['w']))\n"
+    (told,) = findings(text, "program.py", Config(select=("TDV004",)))
+    assert [(one.message, one.range.start.row) for one in told.related][-1] == (
+        "it is loaded to the CPU here",
+        8,
+    )
+
+
+def test_what_the_program_saved_is_wherever_the_storage_is_brought() -> None:
+    """A function says where: not every one leaves a tensor on the CPU."""
+    saved = "torch.save({'w': torch.ones(3, 3)}, 'kept.pt')\n"
+    for where, told in (("lambda one, location: one", 1), ("lambda one, location: one.cuda()", 0)):
+        loaded = f"kept = torch.load('kept.pt', map_location={where})\nprint(x.mm(kept['w']))\n"
+        assert len(_told(saved + loaded)) == told
+
+
 EXCHANGED = """
 kept = torch.load(os.environ["KEPT"], map_location="cpu")
 {between}
