@@ -37,8 +37,6 @@ MISSED: dict[str, str] = {
     "ppo_grid_moves_bad": "reported where a table of the host is made that is indexed with what was drawn on the GPU",
     "quantized_surgery_bad": "a layer put in the place of another of a moved model, found by `named_children`",
     "recurrent_by_name_bad": "a layer that `getattr` takes from `torch.nn` by a name",
-    "resume_ema_bad": 'tensors read from a checkpoint with `map_location="cpu"`',
-    "resume_prototypes_map_location_bad": 'attributes of a plain class, read from a checkpoint with `map_location="cpu"`',
     "split_transformer_padding_bad": "one of three pairs of devices, by how many GPUs there are",
 }
 """Programs that are not found yet, and why. Whoever makes one found takes it out."""

@@ -32,6 +32,7 @@ from torchdev_lint.flow.host_functions import HOST_FILE, shows_something, transf
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.lattice import (
     ATTRIBUTE,
+    LOADED,
     Accelerator,
     Conflict,
     Cpu,
@@ -286,8 +287,13 @@ def _is_attribute(leaf: Leaf) -> bool:
 
 
 def _says_where(origin: Origin | None) -> bool:
-    """Whether what made a tensor was told where by `device=`, or it was taken where a name says: `.to(device)`, by default the CPU."""
+    """Whether what made a tensor was told where by `device=`, or it was taken where a name says: `.to(device)`, by default the CPU.
+
+    Or loaded there, `map_location="cpu"`.
+    """
     root = None if origin is None else origin.root()
+    if root is not None and root.what == "moved" and root.name == LOADED:
+        return True
     if root is not None and root.what == "moved" and isinstance(root.node, cst.Call):
         return any(
             isinstance(argument.value, cst.Name) and DEVICE_NAME.search(argument.value.value)

@@ -28,6 +28,7 @@ from torchdev_lint.flow import (
     library_parts,
     list_classes,
     literals,
+    loaded_parts,
     lost_index,
     made_by_new,
     model_runs,
@@ -567,7 +568,10 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
             return call_object(frame, derived, site)
     if name in _ONLY_TENSORS and state.kind == "unknown":
         evident_parts.note_method(frame, site.receiver, thing, name)
-        return tensors.call_method(frame, Tensor(state.device), name, site)
+        found = loaded_parts.as_tensor(frame, thing)
+        return tensors.call_method(
+            frame, found if isinstance(found, Tensor) else Tensor(state.device), name, site
+        )
     if name in ("add_argument", "parse_args", "parse_known_args"):
         return command_lines.call_parser(frame, thing, name, site)
     if {name, f"{thing.text}.{name}"} & frame.analysis.options.tensor_constructors:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from torchdev_lint.flow import ambient_devices, built_for_arguments, registration, settings
+from torchdev_lint.flow import ambient_devices, built_for_arguments, registration, seen_to_work, settings
 from torchdev_lint.flow.attribution import (
     Report,
     called,
@@ -88,7 +88,9 @@ def check_operands(
     found = found or settings.meeting(frame, reference.device, other.device)
     if found is None or found.level == Level.NO:
         ambient_devices.check(frame, node, reference, other)
+        seen_to_work.note_meeting(frame, node, reference.device, other.device)
         return None
+    seen_to_work.note_failure(frame, node)
     at_fault, beside = other, reference
     if not isinstance(found.right, Cpu):
         at_fault, beside = reference, other

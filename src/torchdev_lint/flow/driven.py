@@ -13,6 +13,7 @@ from torchdev_lint.flow.accelerator_programs import leading_here
 from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.events import Event, MixedOperation, ModelCall, UnregisteredModule, UnregisteredTensor
 from torchdev_lint.flow.lattice import Leaf
+from torchdev_lint.flow.seen_to_work import DRIVEN, is_refuted
 from torchdev_lint.flow.trees import all_parameters
 from torchdev_lint.flow.values import Function
 
@@ -23,7 +24,7 @@ MAX_SCRIPTS = 3
 
 
 def with_scripts(analysis: Analysis, told: Iterable[Event], met: Iterable[Function]) -> Iterator[Event]:
-    """The events, and those that running a script adds. One that was only possible is as the script has it.
+    """The events, and those that running a script adds. One that was only possible is as the script has it: certain, or none at all.
 
     Not of what others install: their scripts are not in sight. `met`: the functions of the file.
     """
@@ -37,8 +38,10 @@ def with_scripts(analysis: Analysis, told: Iterable[Event], met: Iterable[Functi
         return
     before = dict(analysis.events)
     analysis.on_host, analysis.recorder = False, None
+    analysis.notes[DRIVEN] = True
     for path in scripts:
         analysis.imports.run(path)
+    del analysis.notes[DRIVEN]
     better = {
         id(event): analysis.events[key]
         for key, event in before.items()
@@ -46,7 +49,8 @@ def with_scripts(analysis: Analysis, told: Iterable[Event], met: Iterable[Functi
     }
     blamed = {root for event in events if (root := _fault(event)) is not None}
     for event in events:
-        yield better.get(id(event), event)
+        if not _is_refuted(analysis, event):
+            yield better.get(id(event), event)
     for key, event in analysis.events.items():
         if key not in before and _is_certain(event) and _fault(event) not in blamed:
             yield event
@@ -57,6 +61,15 @@ def _scripts(analysis: Analysis) -> list[str]:
     leading = leading_here(analysis) or {}
     found = [path for path, (_, is_last) in leading.items() if is_last and path != own]
     return found if len(found) <= MAX_SCRIPTS else []
+
+
+def _is_refuted(analysis: Analysis, event: Event) -> bool:
+    """Whether it was only possible, and all is well where the scripts bring it about."""
+    match event:
+        case MixedOperation(certain=False, node=node) | UnregisteredTensor(certain=False, meets=node):
+            return is_refuted(analysis, node)
+        case _:
+            return False
 
 
 def _is_certain(event: Event) -> bool:

@@ -19,6 +19,7 @@ from torchdev_lint.flow import (
     library_parts,
     list_classes,
     literals,
+    loaded_parts,
     lost_index,
     module_containers,
     operands,
@@ -558,6 +559,7 @@ def _some_of(frame: Frame, thing: Object, node: cst.CSTNode) -> Value:
         attribution.root_of(thing.key)[:1] == ("parameter",)
         or truths.is_of_array(frame, thing.key)
         or library_facts.is_of_library(frame, thing)
+        or loaded_parts.place_of(frame, thing) is not None
     )
     if frame.state(thing).kind != "unknown" or not known:
         return UNKNOWN

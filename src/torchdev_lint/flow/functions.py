@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import libcst as cst
 
-from torchdev_lint.flow import defaults_met, literals, load_helpers, placements, unstated_devices
+from torchdev_lint.flow import (
+    defaults_met,
+    literals,
+    load_helpers,
+    loaded_parts,
+    placements,
+    unstated_devices,
+)
 from torchdev_lint.flow.accelerator_needs import insists
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.conditions import Key
@@ -96,6 +103,7 @@ def called_to_build_only(frame: Frame, function: Function) -> bool:
 def not_followed(frame: Frame, site: CallSite, text: str = "") -> Value:
     """The result of a call whose body is not read; modules given to it may have been moved."""
     unstated_devices.note_given(frame, site.callee, site)
+    loaded_parts.hand_over(frame, site)
     for argument in site.arguments:
         escape(frame, argument.value)
     if frame.discarded is site.node:

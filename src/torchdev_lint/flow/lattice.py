@@ -34,6 +34,8 @@ LAST = "last device"
 """What the key of the index of the last accelerator of a type begins with: `torch.cuda.device_count() - 1`."""
 ATTRIBUTE = "attribute"
 """The kind of origin that a tensor has which a module keeps without registering it."""
+LOADED = "loaded"
+"""The name of the origin of what came from a file: `torch.load(path, map_location="cpu")`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ class Origin:
     step: int = 0
     """When it happened: the number of statements executed before."""
     name: str = ""
-    """The attribute of an `attribute` origin: an assignment may give several."""
+    """The attribute of an `attribute` origin: an assignment may give several; `LOADED` of a `moved` one that was loaded there."""
 
     def root(self) -> Origin:
         """The origin before any argument passing."""
@@ -395,6 +397,19 @@ def _is_left_behind(device: Device, other: Device) -> bool:
     return follows and not any(map(may_tell_where, device_atoms(device)))
 
 
+def _is_only_loaded(device: Device, other: Device, assignment: dict[Atom, bool]) -> bool:
+    """Whether something is on the CPU because a file was loaded there in its place, and is else where `other` is: `if resume: ...`.
+
+    One condition alone decides on that, and it has nothing to do with devices.
+    """
+    origin = _settle(device, assignment).origin
+    asked = [atom for atom in device_atoms(device) if atom.kind not in ("available", "device-type")]
+    if origin is None or origin.root().name != LOADED or len(asked) != 1 or may_tell_where(asked[0]):
+        return False
+    here = _settle(device, assignment | {asked[0]: not assignment[asked[0]]})
+    return not isinstance(here, UnknownDevice) and here == _settle(other, assignment)
+
+
 _TOLD_BY_TEXT = frozenset({"truth", "equal", "given", "none", "isinstance", "node", "item"})
 """Conditions whose text says whether they may have to do with devices."""
 
@@ -458,6 +473,7 @@ def conflict(left: Device, right: Device, path: Sequence[Formula] = ()) -> Confl
     left_behind = _is_left_behind(left, right) or _is_left_behind(right, left)
     after_others = _after_others(left_atoms ^ right_atoms, about, facts_here)
     best: Conflict | None = None
+    met: dict[Atom, bool] = {}
     doubted: set[str] = set()
     differs_everywhere = True
     # what only the path speaks of raises no doubt that would not be there without it
@@ -488,7 +504,7 @@ def conflict(left: Device, right: Device, path: Sequence[Formula] = ()) -> Confl
                 level = Level.NO
             differs_everywhere = differs_everywhere and (level != Level.NO or machine not in spoken_of)
             if level > (best.level if best else Level.NO):
-                best = Conflict(level, here, there)
+                best, met = Conflict(level, here, there), assignment
     if best is None:
         return None
     # a tensor on the CPU in one case and who knows where in another: the other case may be the only one that counts
@@ -499,6 +515,8 @@ def conflict(left: Device, right: Device, path: Sequence[Formula] = ()) -> Confl
         known = free_left == free_right  # two accelerators: either may be at fault
     else:
         known = free_left <= free_right if left_at_fault else free_right <= free_left
+        device, other = (left, right) if left_at_fault else (right, left)
+        known = known or _is_only_loaded(device, other, met)
     return best if known or left_behind or differs_everywhere else None
 
 

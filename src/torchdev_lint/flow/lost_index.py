@@ -162,6 +162,8 @@ def check_cuda_method(frame: Frame, receiver: Value, site: CallSite) -> None:
         meant, form = _brought_back(frame, site.receiver), "round-trip"
     if meant is None and isinstance(receiver, Tensor):
         meant, form = _convention(frame, receiver), "convention"
+    if meant is None and not _is_only_copied_into(frame, call, moved):
+        _check_flag(frame, call, f"{moved}.cuda()")
     if meant is None or meant in (f"{moved}.device", moved) or _is_only_copied_into(frame, call, moved):
         return
     edits: tuple[tuple[cst.CSTNode, str], ...]
@@ -171,6 +173,32 @@ def check_cuda_method(frame: Frame, receiver: Value, site: CallSite) -> None:
     else:
         edits = ((call, f"{moved}.to({meant})"),)
     _publish(frame, call, form, f"{moved}.cuda()", meant, edits)
+
+
+def _check_flag(frame: Frame, node: cst.CSTNode, text: str) -> None:
+    """A function is only told that another thing is on a GPU: `sample(n, use_cuda=x.is_cuda)`, and then `z.cuda()` in it.
+
+    In another file it is right for who has no other GPU: so it is what it is told that is at fault.
+    """
+    caller = frame.caller
+    if caller is None or caller.caller is not None or caller.function is None or frame.function is None:
+        return
+    if not isinstance(frame.call, cst.Call) or _is_moved_again(caller, frame.call):
+        return
+    if frame.analysis.notes.get(("on-current", id(caller.function.node)), False):
+        return
+    told: dict[str, cst.Attribute] = {}
+    for given in frame.call.args:
+        if isinstance(given.value, cst.Attribute) and given.value.attr.value == "is_cuda":
+            told[f"{dotted(given.value.value)}.device"] = given.value
+    for fact in frame.env.path:
+        other = _asked(caller, fact)
+        if other is not None and other in told:
+            asked, name = told[other], frame.function.name
+            if frame.source.foreign:
+                _publish(frame, asked, f"told {name}", frame.analysis.text(asked), other, ())
+            else:
+                _publish(frame, node, "guarded", text, other, ())
 
 
 def _is_only_copied_into(frame: Frame, call: cst.Call, moved: str) -> bool:

@@ -80,6 +80,8 @@ def check_model_call(frame: Frame, site: CallSite, callee: Callee) -> None:
             two_accelerators = isinstance(found.left, Accelerator) and isinstance(found.right, Accelerator)
             if not isinstance(found.right, Cpu) and not (two_accelerators and position < index):
                 continue
+            if registration.is_late(frame, found.right):
+                continue  # what a part of the model gave that came too late, which is told
             if not sure and not _is_sure_input(frame, operand, other, found):
                 continue
             if not sure and (_may_be_brought(callee, found) or _brought_inside(frame, site, operand, callee)):
@@ -279,7 +281,8 @@ def _ways(value: Value, path: tuple[Formula, ...]) -> Iterator[tuple[Tensor, tup
 
 def _input_elsewhere(frame: Frame, site: CallSite, callee: Callee, operand: Operand, found: Conflict) -> None:
     """An input and the module that is called with it are on different devices."""
-    if registration.is_late(frame, found.left) or _is_wrapped(frame, site, callee):
+    late = registration.is_late(frame, found.left) or registration.is_late(frame, found.right)
+    if late or _is_wrapped(frame, site, callee):
         return
     if found.level != Level.CERTAIN and seen_to_work.is_noted(frame, site.node):
         return

@@ -6,7 +6,15 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from torchdev_lint.flow import conflicts, dimensions, evident_parts, generators, host_arguments, mixed_lists
+from torchdev_lint.flow import (
+    conflicts,
+    dimensions,
+    evident_parts,
+    generators,
+    host_arguments,
+    loaded_parts,
+    mixed_lists,
+)
 from torchdev_lint.flow.callsites import Argument, CallSite
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
@@ -58,6 +66,8 @@ def call(frame: Frame, operator: Operator, site: CallSite, receiver: Given | Non
             for one in given:
                 evident_parts.note(frame, one.node, one.value)
             given = [replace(one, value=taken_for_tensor(frame, one.value)) for one in given]
+        elif parameter.role == SHARED:
+            given = [replace(one, value=loaded_parts.as_tensor(frame, one.value)) for one in given]
         if parameter.role == INDEX:
             keys += given
         else:

@@ -9,6 +9,7 @@ from torchdev_lint.flow import (
     left_behind,
     list_classes,
     literals,
+    loaded_parts,
     looped_parameters,
     mixed_lists,
     module_containers,
@@ -266,10 +267,12 @@ def _assign_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
         case Object() if frame.state(container).api in CONTAINERS:
             module_containers.put(frame, container, key, value)
         case Object() if isinstance(key, Literal):
+            loaded_parts.forget(frame, container)
             state = frame.state(container)
             frame.set_state(container, state.with_attribute(f"[{key.value!r}]", value))
         case Object():
             # any item may have changed
+            loaded_parts.forget(frame, container)
             state = frame.state(container)
             kept = {name: held for name, held in state.attributes.items() if not name.startswith("[")}
             under = item_name(frame, target)

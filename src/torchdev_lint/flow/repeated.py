@@ -73,8 +73,20 @@ def _about(event: Event) -> _Told | None:
             pass
         case _:
             return None
-    name = place.value_node
+    name = _changed(place.value_node)
     return (name.value, origin.root(), other) if isinstance(name, cst.Name) else None
+
+
+def _changed(node: cst.CSTNode) -> cst.CSTNode:
+    """What a chain of methods gives that change it in place: `label` of `label.fill_(0)`."""
+    while (
+        isinstance(node, cst.Call)
+        and isinstance(node.func, cst.Attribute)
+        and node.func.attr.value.endswith("_")
+        and not node.func.attr.value.endswith("__")
+    ):
+        node = node.func.value
+    return node
 
 
 def _blocks(module: cst.Module, *, cells: bool) -> Iterator[Sequence[cst.CSTNode]]:

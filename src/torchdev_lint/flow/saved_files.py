@@ -11,21 +11,19 @@ from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
-from torchdev_lint.flow import device_values
 from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.conditions import Key
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
-from torchdev_lint.flow.lattice import UNKNOWN_DEVICE, Cpu, Device, Origin, leaves, with_origin
+from torchdev_lint.flow.lattice import LOADED, UNKNOWN_DEVICE, Device, Origin, leaves, with_origin
+from torchdev_lint.flow.loaded_parts import told_place
 from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.trees import walk
 from torchdev_lint.flow.values import (
     NONE,
     UNKNOWN,
-    DeviceValue,
     Entries,
-    Function,
     Items,
     Literal,
     Many,
@@ -67,13 +65,9 @@ def load(frame: Frame, path: str, site: CallSite) -> Value | None:
     told = site.get(LOADERS[path], "map_location")
     place: Device | None = None
     if told is not None and told.value != NONE:
-        match told.value:
-            case DeviceValue() | Literal(value=str()):
-                place = device_values.moved_to(frame, device_values.as_device(told.value), site.node)
-            case Function():  # `lambda storage, location: storage`
-                place = device_values.moved_to(frame, Cpu(), site.node)
-            case _:
-                place = UNKNOWN_DEVICE
+        place = told_place(told.value)
+        if place != UNKNOWN_DEVICE:
+            place = with_origin(place, Origin(site.node, "moved", frame.uid, name=LOADED))
     return _loaded(held, place, frame.result_of(site.node), site.node)
 
 
@@ -111,7 +105,7 @@ def _loaded(value: Value, place: Device | None, what: Object, node: cst.CSTNode)
     match value:
         case Tensor(device=device):
             # by whom it was made does not matter any more: from here on it is there again
-            there = with_origin(device, Origin(node, "loaded")) if place is None else place
+            there = with_origin(device, Origin(node, "loaded", name=LOADED)) if place is None else place
             return replace(value, device=there)
         case Literal():
             return value

@@ -2,19 +2,24 @@
 
 A function that is read on its own has a model that may be anywhere, and may want its inputs there. Where the file itself runs that very
 call, with a model of its own on an accelerator, and nothing is wrong with it, what was only possible is refuted: lengths stay on the host
-for `pack_padded_sequence`, the model brings its input, what a block builds at its first call was built before the move.
+for `pack_padded_sequence`, the model brings its input, what a block builds at its first call was built before the move. So it is where
+the scripts of the project (`driven`) have both operands of an operation on one accelerator whenever they get there.
 """
 
 from __future__ import annotations
 
 import libcst as cst
 
+from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import Accelerator, Cpu, Device, Leaf, Symbol, leaves
 from torchdev_lint.flow.values import Literal, Tensor
 
 _SEEN = "seen to work"
+_MET = "met where a script runs"
+DRIVEN = "a script is run"
+"""A note that is there while the scripts that lead to the file are run."""
 
 
 def told_before(frame: Frame) -> int:
@@ -37,6 +42,28 @@ def note(frame: Frame, device: Device, site: CallSite, events: int) -> None:
 def is_noted(frame: Frame, node: cst.CSTNode) -> bool:
     """Whether the program is seen to come through this call."""
     return bool(frame.analysis.notes.get((_SEEN, id(node))))
+
+
+def note_meeting(frame: Frame, node: cst.CSTNode, left: Device, right: Device) -> None:
+    """Two operands of an operation met, while a script runs, and nothing was wrong."""
+    notes = frame.analysis.notes
+    if DRIVEN in notes and notes.get((_MET, id(node)), True):
+        notes[_MET, id(node)] = left == right and _is_accelerated(left) and not _is_doubtful(left)
+
+
+def note_failure(frame: Frame, node: cst.CSTNode) -> None:
+    """They met on different devices."""
+    if DRIVEN in frame.analysis.notes:
+        frame.analysis.notes[_MET, id(node)] = False
+
+
+def is_refuted(analysis: Analysis, node: object) -> bool:
+    """Whether the operands of an operation were on one accelerator wherever a script had them meet."""
+    return bool(analysis.notes.get((_MET, id(node))))
+
+
+def _is_doubtful(device: Device) -> bool:
+    return not all(isinstance(leaf, Cpu) or _is_told(leaf) for leaf in leaves(device))
 
 
 def _is_known(site: CallSite) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torchdev_lint.flow import (
     attribution,
+    loaded_parts,
 )
 from torchdev_lint.flow.evidence import is_number_parameter
 from torchdev_lint.flow.frame import Frame
@@ -73,6 +74,9 @@ def taken_for_tensor(frame: Frame, value: Value) -> Value:
     """What PyTorch's own functions are given as an operand is a tensor: where what it was computed from is."""
     if not isinstance(value, Object):
         return value
+    loaded = loaded_parts.as_tensor(frame, value)
+    if loaded is not value:
+        return loaded
     state = frame.state(value)
     if state.kind != "unknown" or not isinstance(state.device, Symbol) or not state.device.assumed:
         return value

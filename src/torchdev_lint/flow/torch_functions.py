@@ -15,6 +15,7 @@ from torchdev_lint.flow import (
     host_arguments,
     library_calls,
     library_functions,
+    loaded_parts,
     loaders,
     model_calls,
     model_runs,
@@ -162,6 +163,7 @@ def unresolved(frame: Frame, path: str, site: CallSite) -> Value:
     if not name[:1].isupper() and not told_device and not callables.STORES_OR_INSPECTS.search(name):
         model_calls.check_handed_together(frame, site, site.callee)
     unstated_devices.note_given(frame, name, site)
+    loaded_parts.hand_over(frame, site)
     for argument in site.arguments:
         escape(frame, argument.value)
     if frame.discarded is site.node:
@@ -208,7 +210,7 @@ def _torch(frame: Frame, path: str, site: CallSite) -> Value | None:
         generators.check_unstated(frame, site, path)
     if path in LOADERS:
         checkpoints.note(frame, path, site)
-        return saved_files.load(frame, path, site)
+        return saved_files.load(frame, path, site) or loaded_parts.load(frame, path, site)
     if path in saved_files.SAVERS:
         return saved_files.save(frame, site)
     if path in factories.FACTORIES or path in factories.HOST_FACTORIES or path in factories.CONVERTERS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchdev_lint.flow.lattice import Leaf, story
+from torchdev_lint.flow.lattice import LOADED, Leaf, story
 from torchdev_lint.rules.base import Note
 
 _STEPS = {
@@ -20,4 +20,6 @@ def notes(leaf: Leaf, thing: str, device: str) -> Iterator[Note]:
     """One note for each step by which `thing` came to `device`."""
     for step in story(leaf):
         text = _STEPS.get(step.what, "{thing} is on {device} here")
+        if step.name == LOADED:
+            text = "{thing} is loaded to {device} here"
         yield Note(step.node, text.format(thing=thing, device=device))

@@ -25,12 +25,13 @@ greater than the indices of its machine from the second machine on (`CUDA error:
 Unsafe: things go where the other thing is instead of to the current device. On a machine with one GPU that is the same.
 
 ## Known limits
-What is asked must be where *another* thing is, in the same function; under `torch.cuda.is_available()` or a flag, an index-less `cuda` is
-right. A string is only reported where it is used as a device: `torch.autocast("cuda" if x.is_cuda else "cpu")` wants a type. In a
-repository that is not made to be installed by others (no `setup.py`, `setup.cfg` or `pyproject.toml` that presents it), nothing is reported
-where the programs that the file is part of name no GPU by a number other than 0 (copies of `DataParallel` are each on their current one),
-or where they call `set_device`; else such programs are reported although they run. Ranks are not reported in tests, nor in files
-that speak of a local rank, of `device_count()`, of `spawn` or of `init_process_group`.
+What is asked must be where *another* thing is, in the same function, or in a call that hands the answer to it; under
+`torch.cuda.is_available()` or a flag, an index-less `cuda` is right. A string is only reported where it is used as a device:
+`torch.autocast("cuda" if x.is_cuda else "cpu")` wants a type. In a repository that is not made to be installed by others (no `setup.py`,
+`setup.cfg` or `pyproject.toml` that presents it), nothing is reported where the programs that the file is part of name no GPU by a number
+other than 0 (copies of `DataParallel` are each on their current one), or where they call `set_device`; else such programs are reported
+although they run. Ranks are not reported in tests, nor in files that speak of a local rank, of `device_count()`, of `spawn` or of
+`init_process_group`.
 """
 
 from __future__ import annotations
@@ -68,6 +69,9 @@ class LostDeviceIndex(Rule):
 
 def _message(event: LostIndex) -> str:
     what, other = f"`{_short(event.text)}`", f"`{_short(event.other)}`"
+    if event.form.startswith("told "):
+        function = event.form.removeprefix("told ")
+        return f"`{function}` is told by {what} to use the current GPU, not {other}: fails on the second GPU"
     match event.form:
         case "round-trip":
             return f"{what} comes back to the current GPU, not to {other}: fails on the second GPU"

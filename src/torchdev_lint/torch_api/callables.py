@@ -11,6 +11,12 @@ STORES_OR_INSPECTS = re.compile(
 )
 """Callees named so need not run the model on the tensor at once, or move things themselves."""
 
+LOOKS_ONLY = frozenset(
+    "print debug info warning warn error exception critical log write pprint len str repr format sorted list tuple set int float "
+    "bool isinstance hasattr type any all enumerate load_state_dict".split()
+)
+"""Callees named so do not exchange what a dict holds that they are given."""
+
 CONTAINER_CHANGES = frozenset(
     "append appendleft add extend insert update setdefault pop popleft remove clear put".split()
 )

@@ -377,3 +377,63 @@ def test_what_is_called_comes_in_order(tmp_path: Path, rank: int, found: list[tu
         rank=rank, long="self.first = torch.ones(4).to(loop.net.weight.device)", and_weights=" * self.first"
     )
     assert _found(tmp_path, {"loop.py": LOOP, "calls.py": calls, "train.py": LOOPS}, "calls.py") == found
+
+
+RAMP = """
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.steps = torch.arange(4).float()
+        self.out = nn.Linear(4, 1)
+
+    def forward(self, x):
+        return self.out(torch.sin(x * self.steps))
+"""
+SETTLED = """
+import torch
+
+PLACE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+"""
+WITHIN = """
+import torch
+import settled
+from net import Net
+
+
+def solve():
+    net = Net(){moved}
+    print(net(torch.rand(2, 1{given})).sum().item(), net.out.weight.device)
+
+
+with {block}:
+    solve()
+"""
+
+
+@pytest.mark.parametrize("checked", ["net.py", "train.py"])
+@pytest.mark.parametrize(
+    ("block", "moved", "given", "found"),
+    [
+        ("settled.PLACE", "", "", []),
+        ("torch.no_grad()", ".to(settled.PLACE)", ", device=settled.PLACE", [("TDV006", 9)]),
+    ],
+)
+def test_what_only_may_fail_does_not_where_the_script_has_both_on_one_device(
+    tmp_path: Path, checked: str, block: str, moved: str, given: str, found: list[tuple[str, int]]
+) -> None:
+    """A block of another file builds the model and runs it: what its class makes is there."""
+    train = WITHIN.format(block=block, moved=moved, given=given)
+    files = {"net.py": RAMP, "settled.py": SETTLED, "train.py": train}
+    assert _found(tmp_path, files, checked) == (found if checked == "net.py" else [])
+
+
+def test_one_that_fails_and_one_that_does_not(tmp_path: Path) -> None:
+    """What works in one place is told where another brings it about."""
+    right = WITHIN.format(block="settled.PLACE", moved="", given="")
+    more = "\n\nnet = Net().to(settled.PLACE)\nprint(net(torch.rand(2, 1).to(settled.PLACE)).sum().item())\n"
+    files = {"net.py": RAMP, "settled.py": SETTLED, "train.py": right + more}
+    assert _found(tmp_path, files) == [("TDV006", 9)]

@@ -283,6 +283,20 @@ def test_another_file_attaches_a_part_too_late(tmp_path: Path, call: str) -> Non
     assert _found(tmp_path, _adapted(MOVE, call)) == [("TDV008", call)]
 
 
+@pytest.mark.parametrize("call", ["put_head(model, 2)", "put_first(model)"])
+@pytest.mark.parametrize(
+    "use",
+    ["nn.MSELoss()(model(x), y).item()", "fit(model, nn.MSELoss(), x, y)", "(model(x) - y).sum().item()"],
+)
+def test_what_such_a_part_gives_is_told_of_no_more(tmp_path: Path, call: str, use: str) -> None:
+    """PyTorch raises in the part: what is called or computed with its output is not at fault."""
+    given = "x, y = torch.rand(2, 3).to(device), torch.rand(2, 1).to(device)"
+    files = _adapted(MOVE, call, given, f"print({use})")
+    fit = "def fit(model, loss, x, y):\n    return loss(model(x), y).item()\n\n\n"
+    files["main.py"] = files["main.py"].replace("def main", fit + "def main")
+    assert _found(tmp_path, files) == [("TDV008", call)]
+
+
 @pytest.mark.parametrize(
     "call", ["adapt(model, names)", "model = adapt(model, names)", "put_head(model, 2)", "put_first(model)"]
 )
@@ -367,3 +381,75 @@ def test_one_of_things_that_may_not_be_there(tmp_path: Path, device: str, told: 
     files = {"store.py": STORE.format(device=device), "net.py": net, "main.py": USED}
     told_there = [("TDV004", "return self.layers[i](x + seen.mean(0))")]
     assert _found(tmp_path, files, "net.py") == (told_there if told else [])
+
+
+NOISE = """
+import torch
+
+
+def noise(n, use_cuda=True):
+    z = torch.randn(n, 3)
+    return {placed}
+"""
+SAMPLES = """
+import torch
+from noises import noise
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.out = nn.Linear(3, 1)
+
+    def sample(self, n):
+        first = next(self.parameters())
+        return self.out(noise(n, {told}))
+"""
+NUMBERED = """
+import sys
+import torch
+from nets import Net
+
+print(Net().to(PLACE).sample(2).sum().item())
+"""
+
+
+@pytest.mark.parametrize(
+    ("told", "placed", "place", "found"),
+    [
+        ("use_cuda=first.is_cuda", "z.cuda() if use_cuda else z", 'f"cuda:{sys.argv[1]}"', True),
+        ("first.is_cuda", "z.cuda() if use_cuda else z", 'f"cuda:{sys.argv[1]}"', True),
+        ("first.is_cuda", "z.cuda() if use_cuda else z", '"cuda"', False),
+        ("torch.cuda.is_available()", "z.cuda() if use_cuda else z", 'f"cuda:{sys.argv[1]}"', False),
+        ("first.is_cuda", "z.double() if use_cuda else z", 'f"cuda:{sys.argv[1]}"', False),
+        ("first.device", "z.to(use_cuda)", 'f"cuda:{sys.argv[1]}"', False),
+        ("first.is_cuda).to(first.device", "z.cuda() if use_cuda else z", 'f"cuda:{sys.argv[1]}"', False),
+    ],
+)
+def test_a_function_is_told_that_there_is_a_gpu_and_not_which(
+    tmp_path: Path, told: str, placed: str, place: str, found: bool
+) -> None:
+    """It takes the current one, where what was asked may be on another: it is right for who has no other."""
+    files = {
+        "noises.py": NOISE.format(placed=placed),
+        "nets.py": SAMPLES.format(told=told),
+        "train.py": NUMBERED.replace("PLACE", place),
+    }
+    line = f"return self.out(noise(n, {told}))"
+    assert [one for one in _found(tmp_path, files, "nets.py") if one[0] == "TDV016"] == (
+        [("TDV016", line)] if found else []
+    )
+
+
+def test_the_same_within_one_file(tmp_path: Path) -> None:
+    """There it is the move that has to go."""
+    own = SAMPLES.replace("from noises import noise\n", "").replace(
+        "\n\nclass",
+        NOISE.format(placed="z.cuda() if use_cuda else z").replace("import torch", "") + "\n\nclass",
+    )
+    files = {
+        "nets.py": own.format(told="first.is_cuda"),
+        "train.py": NUMBERED.replace("PLACE", 'f"cuda:{sys.argv[1]}"'),
+    }
+    assert _found(tmp_path, files, "nets.py") == [("TDV016", "return z.cuda() if use_cuda else z")]

@@ -251,14 +251,14 @@ RESUMED = """
 
 
 def test_what_is_loaded_again_from_a_path_of_the_same_parts_is_what_was_saved() -> None:
-    """It is wherever `map_location` says, and stays there unless it is copied into what was there before."""
+    """It is wherever `map_location` says, and stays there unless it is copied into what was there before; so is that of another file."""
     kept = 'self.kept = state["kept"]'
     copied = 'for name, one in state["kept"].items(): self.kept[name].copy_(one)'
-    assert told(RESUMED.format(taken=kept, file="self.path")) == [
-        ("TDV004", "self.kept[name].mul_(0.9).add_(one, alpha=0.1)")
-    ]
-    assert told(RESUMED.format(taken=copied, file="self.path")) == []
-    assert told(RESUMED.format(taken=kept, file='os.path.join(self.folder, "first.pt")')) == []
+    for file in ("self.path", 'os.path.join(self.folder, "first.pt")'):
+        assert told(RESUMED.format(taken=kept, file=file)) == [
+            ("TDV004", "self.kept[name].mul_(0.9).add_(one, alpha=0.1)")
+        ]
+        assert told(RESUMED.format(taken=copied, file=file)) == []
 
 
 ADAPTED = """

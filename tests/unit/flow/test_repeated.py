@@ -25,6 +25,8 @@ LINES = {
     "once": ("model(y)", 1),
     "again": ("model(y)\ntorch.ones(3, device=device) + y", 1),
     "in a block behind it": ("model(y)\nif loader:\n    model(y)", 1),
+    "changed in place": ("model(y.fill_(1))\nmodel(y.mul_(2).add_(1))\nmodel(y)", 1),
+    "another made of it": ("model(y)\nmodel(y.mul(2))", 2),
     "another name": ("model(y)\nmodel(z)", 2),
     "beside another device": ("model(y)\nother(y)", 2),
     "another value": ("model(y)\nw = z\nmodel(w)\nw = y\nmodel(w)", 3),
