@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from torchdev_lint.flow import ambient_devices, built_for_arguments, registration, settings
+from torchdev_lint.flow import ambient_devices, built_for_arguments, registration, seen_to_work, settings
 from torchdev_lint.flow.attribution import (
     Report,
     called,
@@ -79,6 +79,10 @@ def check_operands(
     if found is None or found.level == Level.NO:
         ambient_devices.check(frame, node, reference, other)
         return None
+    guessed = any(isinstance(one.value, Tensor) and one.value.guess for one in (reference, other))
+    if guessed and seen_to_work.is_noted(frame, node):
+        return None
+    seen_to_work.note_failure(frame, node)
     at_fault, beside = other, reference
     if not isinstance(found.right, Cpu):
         at_fault, beside = reference, other
