@@ -54,6 +54,44 @@ class Trainer:
 """
 STEP = "print(Trainer(Encoder(), device).step(torch.randn(2, 5, 3), torch.tensor([5, 4])))"
 
+LARGE = """
+class Boxes(NamedTuple):
+    rows: Tensor
+class Matcher:
+    def __init__(self, limit=4):
+        self.limit = limit
+    def match(self, boxes):
+        home = boxes.device
+        large = {large}
+        if large:
+            boxes = boxes.cpu()
+        rows = (boxes[:, None] - boxes[None]).sum((1, 2))
+        {back}
+        return Boxes(rows)
+def loss(pred, boxes, matcher):
+    found = matcher.match(boxes)
+    return (pred * found.rows).sum()
+for n in (3, 7):
+    print(loss(torch.randn(n, device=device), torch.rand(n, 4, device=device), Matcher()))
+"""
+
+SCALER = """
+class Scaler:
+    def fit(self, x):
+        self.mean, self.std = x.mean(dim=0){there}, x.std(dim=0){there}
+        return self
+    def restore(self, z):
+        return z * self.std
+def series(n):
+    t = np.arange(n)
+    rows = np.{joined}
+    return torch.tensor(rows, dtype=torch.float32)
+raw = series(30)
+scaler = Scaler().fit(raw[:20])
+model = nn.Linear(2, 2).to(device)
+print(scaler.restore(model(raw[20:].to(device))))
+"""
+
 Case = tuple[str, dict[str, str], dict[str, str], str]
 
 CASES: dict[str, Case] = {
@@ -75,6 +113,33 @@ CASES: dict[str, Case] = {
         {"name": "held", "run": ""},
         "return (frames",
     ),
+    "what is large is brought to the host, and not back": (
+        LARGE,
+        {"large": "boxes.shape[0] > self.limit", "back": "rows = rows.to(home)"},
+        {"large": "boxes.shape[0] > self.limit", "back": "pass"},
+        "return (pred",
+    ),
+    "what is brought to the host in a case of which it is not known what it has to do with the other": (
+        LARGE,
+        {"large": "self.limit > wanted", "back": "pass"},
+        {"large": "len(boxes) >= self.limit", "back": "pass"},
+        "return (pred",
+    ),
+    **{
+        f"a scaler of an array: {joined}": (
+            SCALER,
+            {"there": ".to(device)", "joined": joined},
+            {"there": "", "joined": joined},
+            "return z",
+        )
+        for joined in (
+            "stack([np.sin(t), np.cos(t)], axis=1)",
+            "array([np.sin(t), np.cos(t)]).T",
+            "concatenate([t[:, None], t[:, np.newaxis]], axis=1)",
+            "hstack([np.expand_dims(t, 1)] * 2)",
+            "array([[np.sin(i), np.cos(i)] for i in range(n)])",
+        )
+    },
 }
 
 
