@@ -142,6 +142,14 @@ def _note_numpy(frame: Frame, name: str, site: CallSite) -> None:
         dims = _told(site.keyword("shape") or site.get(facts.BY_SHAPE[name], "shape"))
     elif name in facts.REDUCTIONS:
         dims = _reduced(held[0] if held else 0, site, site.get(1, "axis"))
+    elif name in facts.JOINS and not of_tensors:
+        # of each item there is one dimension less than of the list of them
+        dims = max([dims, *(one - 1 for one in held[:1])])
+    elif name in facts.ADDS_ONE and not of_tensors:
+        axis = site.get(1, "axis")
+        dims = max([dims, *held[:1], _needed(axis)])
+    elif name == "expand_dims" and not of_tensors:
+        dims = max([1, *(one + 1 for one in held[:1]), _needed(site.get(1, "axis"))])
     elif name in facts.BROADCASTING and not of_tensors:
         dims = max([dims, *held])
     elif name in facts.LIKE_FIRST and not of_tensors:
@@ -155,9 +163,18 @@ def _note_numpy(frame: Frame, name: str, site: CallSite) -> None:
 def _dimensions_of_given(frame: Frame, value: Value) -> int:
     """How many dimensions an argument makes at least: a list, of whatever, has one for its items."""
     count = 0
-    while isinstance(value, Items) and value.items:
-        value, count = value.items[0], count + 1
-    return max(count, 1) if isinstance(value, Many) else count or dimensions(frame, value)
+    while (isinstance(value, Items) and value.items) or isinstance(value, Many):
+        value, count = value.element if isinstance(value, Many) else value.items[0], count + 1
+    return count + dimensions(frame, value)
+
+
+def _needed(axis: Argument | None) -> int:
+    """How many dimensions there are at least where a new one is put: behind so many others."""
+    match axis and axis.value:
+        case Literal(value=int(number)) if not isinstance(number, bool):
+            return number + 1 if number >= 0 else -number
+        case _:
+            return 0
 
 
 def _is_of_numbers(site: CallSite, name: str) -> bool:
@@ -172,7 +189,9 @@ def _is_of_numbers(site: CallSite, name: str) -> bool:
 
 
 def _is_of_arrays(frame: Frame, given: list[Value]) -> bool:
-    """Whether a function is given arrays and numbers only: `np.sin(angles)` is an array, or a number."""
+    """Whether a function is given arrays and numbers only, or lists of such: `np.sin(angles)` is an array, or a number."""
+    while any(isinstance(one, Items) for one in given):
+        given = [item for one in given for item in (one.items if isinstance(one, Items) else (one,))]
     arrays = [one for one in given if isinstance(one, Object) and truths.is_of_array(frame, one.key)]
     return bool(arrays) and all(one in arrays or isinstance(one, Literal) for one in given)
 
@@ -249,7 +268,10 @@ def indexed(frame: Frame, whole: Value, part: Value, node: cst.CSTNode) -> Value
     if isinstance(node, cst.Subscript) and isinstance(part, Object) and held:
         for element in node.slice:
             match element.slice:
-                case cst.Index(value=cst.Name(value="None")):
+                case (
+                    cst.Index(value=cst.Name(value="None"))
+                    | cst.Index(value=cst.Attribute(attr=cst.Name(value="newaxis")))
+                ):
                     held += 1
                 case cst.Index(value=cst.Ellipsis()):
                     pass

@@ -46,6 +46,12 @@ LIKE_FIRST = frozenset(
 )
 """Functions of NumPy whose result has at least as many dimensions as their first argument."""
 
+JOINS = frozenset("concatenate hstack vstack row_stack column_stack dstack".split())
+"""Functions of NumPy whose result has at least as many dimensions as each item of the list that they are given."""
+
+ADDS_ONE = frozenset({"stack"})
+"""One more than each item of the list: as many as an array of the list would have."""
+
 REDUCTIONS = frozenset(
     "sum mean std var median max min amax amin prod any all argmax argmin nanmean nanstd".split()
 )
