@@ -92,6 +92,44 @@ model = nn.Linear(2, 2).to(device)
 print(scaler.restore(model(raw[20:].to(device))))
 """
 
+KEPT = """
+class Solver:
+    def __init__(self, count):
+        self.net = nn.Linear(2, 1).to(device)
+        {begun}
+    def residual(self, points):
+        return self.net(points).pow(2).mean()
+    def draw(self, count):
+        found = torch.rand(count, 2{there})
+        self.points, self.kept = found.clone(), len(found)
+    def step(self):
+        return self.residual(self.points)
+solver = Solver(8)
+solver.draw(8)
+print(solver.step().item())
+"""
+BEGUN = "self.points = torch.rand(count, 2, device=device)"
+
+SAMPLED = """
+class Replay:
+    def __init__(self):
+        self.rows = dict(seen=np.zeros((9, 3), np.float32), gain=np.zeros((9, 1), np.float32))
+    def sample(self, place):
+        index = np.random.randint(0, 9, 4)
+        batch = {{key: torch.as_tensor(rows[index]{placed}) for key, rows in self.rows.items()}}
+        batch["weight"] = torch.from_numpy(np.random.rand(4, 1).astype(np.float32)){there}
+        return index, batch
+class Agent:
+    def __init__(self):
+        self.net = nn.Linear(3, 1).to(device)
+    def update(self, seen, gain, weight):
+        return ((self.net(seen) - gain).pow(2) * weight).mean()
+    def learn(self, replay):
+        index, batch = replay.sample(device)
+        return self.update(**batch)
+print(Agent().learn(Replay()))
+"""
+
 Case = tuple[str, dict[str, str], dict[str, str], str]
 
 CASES: dict[str, Case] = {
@@ -124,6 +162,24 @@ CASES: dict[str, Case] = {
         {"large": "self.limit > wanted", "back": "pass"},
         {"large": "len(boxes) >= self.limit", "back": "pass"},
         "return (pred",
+    ),
+    "an attribute that is made on a device elsewhere": (
+        KEPT,
+        {"begun": BEGUN, "there": ", device=device"},
+        {"begun": BEGUN, "there": ""},
+        "found = torch.rand",
+    ),
+    "an attribute that is given a value in one place": (
+        KEPT,
+        {"begun": "pass", "there": ", device=device"},
+        {"begun": "pass", "there": ""},
+        "return self.residual",
+    ),
+    "what is put beside parts on a device": (
+        SAMPLED,
+        {"placed": ", device=place", "there": ".to(place)"},
+        {"placed": ", device=place", "there": ""},
+        'batch["weight"] =',
     ),
     **{
         f"a scaler of an array: {joined}": (
