@@ -178,9 +178,15 @@ def _needed(axis: Argument | None) -> int:
 
 
 def _is_of_numbers(site: CallSite, name: str) -> bool:
-    """Whether an array is made of numbers that are written out: `np.array([-1.0, 1.0])`."""
+    """Whether an array is made of numbers, as they are written out, or as it is told: `np.array([-1.0, 1.0])`, `dtype=np.float32`."""
     given = site.get(0, "object")
-    if given is None or name not in ("array", "asarray") or not isinstance(given.value, Items):
+    if given is None or name not in ("array", "asarray"):
+        return False
+    dtype = site.get(1, "dtype")
+    if dtype is not None and isinstance(dtype.value, (Api, Literal)):
+        told = dtype.value.path if isinstance(dtype.value, Api) else str(dtype.value.value)
+        return facts.NUMERIC.search(told) is not None
+    if not isinstance(given.value, Items):
         return False
     value: Value = given.value
     while isinstance(value, Items) and value.items:

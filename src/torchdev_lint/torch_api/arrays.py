@@ -6,6 +6,8 @@ https://scikit-learn.org/stable/api. A table of pandas' counts as an array of tw
 
 from __future__ import annotations
 
+import re
+
 AT_LEAST: dict[str, int] = {
     name: dimensions
     for dimensions, names in (
@@ -45,6 +47,11 @@ LIKE_FIRST = frozenset(
     ).split()
 )
 """Functions of NumPy whose result has at least as many dimensions as their first argument."""
+
+NUMERIC = re.compile(
+    r"^(?:numpy\.|builtins\.)?(?:u?int|float|double|single|half|complex|bool)(?:\d+|_|c|p)?$|^[<>=]?[fiu][1248]?$"
+)
+"""The dtypes of numbers, by name: what has one holds nothing else."""
 
 JOINS = frozenset("concatenate hstack vstack row_stack column_stack dstack".split())
 """Functions of NumPy whose result has at least as many dimensions as each item of the list that they are given."""

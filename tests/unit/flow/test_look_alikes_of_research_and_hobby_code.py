@@ -85,7 +85,7 @@ class Scaler:
 def series(n):
     t = np.arange(n)
     rows = np.{joined}
-    return torch.tensor(rows, dtype=torch.float32)
+    return torch.{taken}
 raw = series(30)
 scaler = Scaler().fit(raw[:20])
 model = nn.Linear(2, 2).to(device)
@@ -184,16 +184,19 @@ CASES: dict[str, Case] = {
     **{
         f"a scaler of an array: {joined}": (
             SCALER,
-            {"there": ".to(device)", "joined": joined},
-            {"there": "", "joined": joined},
+            {"there": ".to(device)", "joined": joined, "taken": taken},
+            {"there": "", "joined": joined, "taken": taken},
             "return z",
         )
-        for joined in (
-            "stack([np.sin(t), np.cos(t)], axis=1)",
-            "array([np.sin(t), np.cos(t)]).T",
-            "concatenate([t[:, None], t[:, np.newaxis]], axis=1)",
-            "hstack([np.expand_dims(t, 1)] * 2)",
-            "array([[np.sin(i), np.cos(i)] for i in range(n)])",
+        for joined, taken in (
+            ("stack([np.sin(t), np.cos(t)], axis=1)", "tensor(rows, dtype=torch.float32)"),
+            ("array([np.sin(t), np.cos(t)]).T", "tensor(rows, dtype=torch.float32)"),
+            ("concatenate([t[:, None], t[:, np.newaxis]], axis=1)", "tensor(rows, dtype=torch.float32)"),
+            ("hstack([np.expand_dims(t, 1)] * 2)", "tensor(rows, dtype=torch.float32)"),
+            ("array([[np.sin(i), np.cos(i)] for i in range(n)])", "tensor(rows, dtype=torch.float32)"),
+            ('column_stack([np.sin(t), np.cos(t)]).astype("float32")', "from_numpy(rows)"),
+            ("array([i / n for i in t], dtype=np.float32)[:, None]", "from_numpy(rows).abs()"),
+            ("column_stack([np.sin(t), np.cos(t)])", "FloatTensor(rows)"),
         )
     },
 }
