@@ -25,6 +25,11 @@ def dimensions(frame: Frame, value: Value) -> int:
     return _of_key(frame, value.key) if isinstance(value, Object) else 0
 
 
+def is_array(frame: Frame, thing: Object) -> bool:
+    """Whether a thing is an array that the program has made, or comes of one."""
+    return truths.is_of_array(frame, thing.key) or _of_key(frame, thing.key) > 0
+
+
 def _of_key(frame: Frame, key: Key) -> int:
     noted = frame.analysis.notes.get((_DIMENSIONS, key))
     if noted is not None:
@@ -87,18 +92,18 @@ def note_method(frame: Frame, thing: Object, name: str, site: CallSite) -> None:
             site.node,
             max(facts.TRANSFORMS[name], 0 if first is None else dimensions(frame, first.value)),
         )
-    elif truths.is_of_array(frame, thing.key):
+    elif (of_numbers := truths.is_of_array(frame, thing.key)) or dimensions(frame, thing):
         of_array = name in factories.METHODS_OF_ARRAYS or name in facts.SAME_METHODS | facts.FLAT_METHODS
         dims = _of_method(dimensions(frame, thing), name, site)
-        if of_array or dims:
-            _note(frame, site.node, dims)
+        if (of_numbers and of_array) or dims:
+            _note(frame, site.node, dims, is_array=of_numbers)
 
 
 def _of_method(dims: int, name: str, site: CallSite) -> int:
     if name in facts.SAME_METHODS:
         return dims
     if name in facts.FLAT_METHODS:
-        return 1
+        return 1 if site.keyword("axis") is None else max(1, dims)
     if name == "reshape":
         sizes = site.positional()
         return 0 if site.has_star() else _told(sizes[0]) if len(sizes) == 1 else len(sizes)

@@ -34,6 +34,15 @@ for generator in (torch.Generator(), torch.Generator(device=device)):
     print(drawn((2, 3), generator, device))
 """
 
+SEEDED = """
+def seeded(seeds, device):
+    generators = [torch.Generator().manual_seed(seed) for seed in seeds]
+    if {test}:
+        return torch.stack([torch.randn(2, generator=one, device=device) for one in generators])
+    return torch.stack([torch.randn(2, generator=one) for one in generators]).to(device)
+print(seeded([1, 2], device), seeded(range(3), device))
+"""
+
 LENGTHS = """
 class Encoder(nn.Module):
     def __init__(self):
@@ -139,6 +148,12 @@ CASES: dict[str, Case] = {
         {"test": 'kind != device.type and kind == "cuda"'},
         "return torch.randn",
     ),
+    "all generators are asked": (
+        SEEDED,
+        {"test": "all(one.device.type == device.type for one in generators)"},
+        {"test": "any(one.device.type != device.type for one in generators)"},
+        "return torch.stack",
+    ),
     "lengths that an unread model gives": (
         LENGTHS,
         {"name": "olen", "run": ""},
@@ -197,6 +212,7 @@ CASES: dict[str, Case] = {
             ('column_stack([np.sin(t), np.cos(t)]).astype("float32")', "from_numpy(rows)"),
             ("array([i / n for i in t], dtype=np.float32)[:, None]", "from_numpy(rows).abs()"),
             ("column_stack([np.sin(t), np.cos(t)])", "FloatTensor(rows)"),
+            ("array([[i, n] for i in t]).cumsum(axis=0)[::-1].copy()", "tensor(rows / n).float()"),
         )
     },
 }
