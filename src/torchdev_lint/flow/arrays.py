@@ -147,6 +147,10 @@ def _note_numpy(frame: Frame, name: str, site: CallSite) -> None:
         dims = _told(site.keyword("shape") or site.get(facts.BY_SHAPE[name], "shape"))
     elif name in facts.REDUCTIONS:
         dims = _reduced(held[0] if held else 0, site, site.get(1, "axis"))
+    elif name in facts.REDUCES_BY:
+        # each of several quantiles has a row of its own
+        rows = held[1] if facts.REDUCES_BY[name] and len(held) > 1 else 0
+        dims = rows + _reduced(held[0] if held else 0, site, site.get(2, "axis"))
     elif name in facts.JOINS and not of_tensors:
         # of each item there is one dimension less than of the list of them
         dims = max([dims, *(one - 1 for one in held[:1])])

@@ -64,6 +64,15 @@ REDUCTIONS = frozenset(
 )
 """Functions, most of them methods as well: by an axis there is one dimension less, without one a number."""
 
+REDUCES_BY: dict[str, bool] = {
+    "linalg.norm": False,
+    "percentile": True,
+    "quantile": True,
+    "nanpercentile": True,
+    "nanquantile": True,
+}
+"""Reductions that are told something else before the axis; whether there is a row for each item of that."""
+
 BY_SHAPE: dict[str, int] = {
     "zeros": 0,
     "ones": 0,

@@ -14,6 +14,7 @@ from torchdev_lint.engine.findings import findings
 from torchdev_lint.rules.registry import all_rules
 
 HEAD = """\
+import os
 from typing import NamedTuple
 import numpy as np
 import torch
@@ -50,7 +51,8 @@ class Encoder(nn.Module):
         self.rnn = nn.LSTM(3, 3, batch_first=True)
     def forward(self, x, lengths):
         packed = pack_padded_sequence(x, lengths, batch_first=True)
-        return pad_packed_sequence(self.rnn(packed)[0], batch_first=True)
+        out, counted = pad_packed_sequence(self.rnn(packed)[0], batch_first=True)
+        return out, counted{there}
 class Trainer:
     def __init__(self, model, device):
         self.model = model.to(device)
@@ -97,7 +99,7 @@ def series(n):
     return torch.{taken}
 raw = series(30)
 scaler = Scaler().fit(raw[:20])
-model = nn.Linear(2, 2).to(device)
+model = nn.Linear(raw.shape[1], 2).to(device)
 print(scaler.restore(model(raw[20:].to(device))))
 """
 
@@ -156,14 +158,14 @@ CASES: dict[str, Case] = {
     ),
     "lengths that an unread model gives": (
         LENGTHS,
-        {"name": "olen", "run": ""},
-        {"name": "olds", "run": ""},
+        {"name": "olen", "there": "", "run": ""},
+        {"name": "held", "there": ".to(x.device)", "run": ""},
         "return (frames",
     ),
     "what the program itself computes with what a model gives": (
         LENGTHS,
-        {"name": "held", "run": STEP},
-        {"name": "held", "run": ""},
+        {"name": "held", "there": "", "run": STEP},
+        {"name": "held", "there": ".to(x.device)", "run": STEP},
         "return (frames",
     ),
     "what is large is brought to the host, and not back": (
@@ -174,7 +176,7 @@ CASES: dict[str, Case] = {
     ),
     "what is brought to the host in a case of which it is not known what it has to do with the other": (
         LARGE,
-        {"large": "self.limit > wanted", "back": "pass"},
+        {"large": 'bool(os.environ.get("SPILL"))', "back": "pass"},
         {"large": "len(boxes) >= self.limit", "back": "pass"},
         "return (pred",
     ),
@@ -212,6 +214,8 @@ CASES: dict[str, Case] = {
             ('column_stack([np.sin(t), np.cos(t)]).astype("float32")', "from_numpy(rows)"),
             ("array([i / n for i in t], dtype=np.float32)[:, None]", "from_numpy(rows).abs()"),
             ("column_stack([np.sin(t), np.cos(t)])", "FloatTensor(rows)"),
+            ("linalg.norm(np.stack([t, t]), axis=0, keepdims=True).T", "tensor(rows).float()"),
+            ("percentile(np.stack([t, t]), [5, 95], axis=0).T", "tensor(rows).float()"),
             ("array([[i, n] for i in t]).cumsum(axis=0)[::-1].copy()", "tensor(rows / n).float()"),
         )
     },
