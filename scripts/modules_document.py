@@ -66,8 +66,8 @@ FLOW: Mapping[str, str] = {
     ),
     "What stub files and command lines say": "library_facts library_calls command_lines",
     "A function read alone: what its text shows of its arguments": (
-        "bindings evidence evident_parts module_parameters host_functions preparations read_on_host written_evidence written_looks "
-        "written_expressions written_tensors device_spellings"
+        "bindings given_attributes evidence evident_parts module_parameters host_functions preparations read_on_host written_evidence "
+        "written_looks written_expressions written_tensors device_spellings"
     ),
     "The project around a file: who calls it, with what, on which machines": (
         "reach project_calls callers_elsewhere caller_results project_forwards private_helpers defaults_elsewhere defaults_met "

@@ -25,6 +25,11 @@ def dimensions(frame: Frame, value: Value) -> int:
     return _of_key(frame, value.key) if isinstance(value, Object) else 0
 
 
+def is_array(frame: Frame, thing: Object) -> bool:
+    """Whether a thing is an array that the program has made, or comes of one."""
+    return truths.is_of_array(frame, thing.key) or _of_key(frame, thing.key) > 0
+
+
 def _of_key(frame: Frame, key: Key) -> int:
     noted = frame.analysis.notes.get((_DIMENSIONS, key))
     if noted is not None:
@@ -87,18 +92,18 @@ def note_method(frame: Frame, thing: Object, name: str, site: CallSite) -> None:
             site.node,
             max(facts.TRANSFORMS[name], 0 if first is None else dimensions(frame, first.value)),
         )
-    elif truths.is_of_array(frame, thing.key):
+    elif (of_numbers := truths.is_of_array(frame, thing.key)) or dimensions(frame, thing):
         of_array = name in factories.METHODS_OF_ARRAYS or name in facts.SAME_METHODS | facts.FLAT_METHODS
         dims = _of_method(dimensions(frame, thing), name, site)
-        if of_array or dims:
-            _note(frame, site.node, dims)
+        if (of_numbers and of_array) or dims:
+            _note(frame, site.node, dims, is_array=of_numbers)
 
 
 def _of_method(dims: int, name: str, site: CallSite) -> int:
     if name in facts.SAME_METHODS:
         return dims
     if name in facts.FLAT_METHODS:
-        return 1
+        return 1 if site.keyword("axis") is None else max(1, dims)
     if name == "reshape":
         sizes = site.positional()
         return 0 if site.has_star() else _told(sizes[0]) if len(sizes) == 1 else len(sizes)
@@ -142,6 +147,18 @@ def _note_numpy(frame: Frame, name: str, site: CallSite) -> None:
         dims = _told(site.keyword("shape") or site.get(facts.BY_SHAPE[name], "shape"))
     elif name in facts.REDUCTIONS:
         dims = _reduced(held[0] if held else 0, site, site.get(1, "axis"))
+    elif name in facts.REDUCES_BY:
+        # each of several quantiles has a row of its own
+        rows = held[1] if facts.REDUCES_BY[name] and len(held) > 1 else 0
+        dims = rows + _reduced(held[0] if held else 0, site, site.get(2, "axis"))
+    elif name in facts.JOINS and not of_tensors:
+        # of each item there is one dimension less than of the list of them
+        dims = max([dims, *(one - 1 for one in held[:1])])
+    elif name in facts.ADDS_ONE and not of_tensors:
+        axis = site.get(1, "axis")
+        dims = max([dims, *held[:1], _needed(axis)])
+    elif name == "expand_dims" and not of_tensors:
+        dims = max([1, *(one + 1 for one in held[:1]), _needed(site.get(1, "axis"))])
     elif name in facts.BROADCASTING and not of_tensors:
         dims = max([dims, *held])
     elif name in facts.LIKE_FIRST and not of_tensors:
@@ -155,15 +172,30 @@ def _note_numpy(frame: Frame, name: str, site: CallSite) -> None:
 def _dimensions_of_given(frame: Frame, value: Value) -> int:
     """How many dimensions an argument makes at least: a list, of whatever, has one for its items."""
     count = 0
-    while isinstance(value, Items) and value.items:
-        value, count = value.items[0], count + 1
-    return max(count, 1) if isinstance(value, Many) else count or dimensions(frame, value)
+    while (isinstance(value, Items) and value.items) or isinstance(value, Many):
+        value, count = value.element if isinstance(value, Many) else value.items[0], count + 1
+    return count + dimensions(frame, value)
+
+
+def _needed(axis: Argument | None) -> int:
+    """How many dimensions there are at least where a new one is put: behind so many others."""
+    match axis and axis.value:
+        case Literal(value=int(number)) if not isinstance(number, bool):
+            return number + 1 if number >= 0 else -number
+        case _:
+            return 0
 
 
 def _is_of_numbers(site: CallSite, name: str) -> bool:
-    """Whether an array is made of numbers that are written out: `np.array([-1.0, 1.0])`."""
+    """Whether an array is made of numbers, as they are written out, or as it is told: `np.array([-1.0, 1.0])`, `dtype=np.float32`."""
     given = site.get(0, "object")
-    if given is None or name not in ("array", "asarray") or not isinstance(given.value, Items):
+    if given is None or name not in ("array", "asarray"):
+        return False
+    dtype = site.get(1, "dtype")
+    if dtype is not None and isinstance(dtype.value, (Api, Literal)):
+        told = dtype.value.path if isinstance(dtype.value, Api) else str(dtype.value.value)
+        return facts.NUMERIC.search(told) is not None
+    if not isinstance(given.value, Items):
         return False
     value: Value = given.value
     while isinstance(value, Items) and value.items:
@@ -172,7 +204,9 @@ def _is_of_numbers(site: CallSite, name: str) -> bool:
 
 
 def _is_of_arrays(frame: Frame, given: list[Value]) -> bool:
-    """Whether a function is given arrays and numbers only: `np.sin(angles)` is an array, or a number."""
+    """Whether a function is given arrays and numbers only, or lists of such: `np.sin(angles)` is an array, or a number."""
+    while any(isinstance(one, Items) for one in given):
+        given = [item for one in given for item in (one.items if isinstance(one, Items) else (one,))]
     arrays = [one for one in given if isinstance(one, Object) and truths.is_of_array(frame, one.key)]
     return bool(arrays) and all(one in arrays or isinstance(one, Literal) for one in given)
 
@@ -249,7 +283,10 @@ def indexed(frame: Frame, whole: Value, part: Value, node: cst.CSTNode) -> Value
     if isinstance(node, cst.Subscript) and isinstance(part, Object) and held:
         for element in node.slice:
             match element.slice:
-                case cst.Index(value=cst.Name(value="None")):
+                case (
+                    cst.Index(value=cst.Name(value="None"))
+                    | cst.Index(value=cst.Attribute(attr=cst.Name(value="newaxis")))
+                ):
                     held += 1
                 case cst.Index(value=cst.Ellipsis()):
                     pass

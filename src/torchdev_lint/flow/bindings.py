@@ -15,7 +15,7 @@ from torchdev_lint.flow.lattice import Cpu, Leaf
 from torchdev_lint.flow.operands import dotted
 from torchdev_lint.flow.trees import walk
 
-_Statement = cst.BaseStatement | cst.BaseSmallStatement
+Statement = cst.BaseStatement | cst.BaseSmallStatement
 
 
 def bound_at(frame: Frame, node: cst.CSTNode, given: Leaf) -> cst.BaseExpression | None:
@@ -29,13 +29,11 @@ def bound_at(frame: Frame, node: cst.CSTNode, given: Leaf) -> cst.BaseExpression
     if not isinstance(given, Cpu):
         return None
     node = _whole(node)
-    if isinstance(node, cst.Attribute):
-        return _left_among_attributes(frame, node, made)
     if not isinstance(node, cst.Name):
         return None
     body = frame.source.module.body if frame.function is None else _body_of(frame.function.node)
     path = _blocks_to(body, node)
-    if path is None or _moves(path[-1][0][path[-1][1]]):
+    if path is None or moves(path[-1][0][path[-1][1]]):
         return None
     binding = _binding(path, node.value)
     if binding is None:
@@ -47,7 +45,7 @@ def bound_at(frame: Frame, node: cst.CSTNode, given: Leaf) -> cst.BaseExpression
     found = _value_for(statement, node.value)
     if found is None or isinstance(found, cst.Name):
         # `a, b = a.to(device), b`: one of them was forgotten
-        return found if isinstance(statement, cst.SimpleStatementLine) and _moves(statement) else None
+        return found if isinstance(statement, cst.SimpleStatementLine) and moves(statement) else None
     made_here = made is not None and any(part is made for part in walk(found))
     again = any(
         node.value in _names_bound(later) for block, index in path[depth + 1 :] for later in block[index:]
@@ -63,50 +61,16 @@ def bound_at(frame: Frame, node: cst.CSTNode, given: Leaf) -> cst.BaseExpression
     return found if alike or (made_here and _is_bound_moved(body, node.value)) else None
 
 
-def _left_among_attributes(
-    frame: Frame, node: cst.Attribute, made: cst.CSTNode | None
-) -> cst.BaseExpression | None:
-    """`self.t = torch.tensor(t)` where the attributes beside it are made alike and moved on the spot."""
-    function = frame.function
-    owner = None if function is None else function.owner
-    if (
-        made is None
-        or owner is None
-        or not isinstance(node.value, cst.Name)
-        or not isinstance(made, cst.Call)
-    ):
-        return None
-    callee = dotted(made.func)
-    for block in _all_blocks(owner.node.body.body):
-        alike = [
-            value
-            for statement in block
-            if (value := _value_of_attribute(statement)) is not None
-            and any(isinstance(part, cst.Call) and dotted(part.func) == callee for part in walk(value))
-        ]
-        left = [value for value in alike if not _moves(value)]
-        if len(left) == 1 and len(alike) > 2 and any(part is made for part in walk(left[0])):
-            return left[0]
-    return None
-
-
-def _value_of_attribute(statement: _Statement) -> cst.BaseExpression | None:
-    match statement:
-        case cst.SimpleStatementLine(
-            body=[
-                cst.Assign(
-                    targets=[cst.AssignTarget(target=cst.Attribute(value=cst.Name(value="self")))],
-                    value=value,
-                )
-            ]
-        ):
-            return value
-        case _:
-            return None
+def is_placed(node: cst.CSTNode) -> bool:
+    """Whether something is moved there, or made on a device that is said."""
+    return moves(node) or any(
+        isinstance(part, cst.Arg) and part.keyword is not None and part.keyword.value == "device"
+        for part in walk(node)
+    )
 
 
 def _call_that_made(
-    frame: Frame, statement: _Statement, made: cst.CSTNode | None
+    frame: Frame, statement: Statement, made: cst.CSTNode | None
 ) -> cst.BaseExpression | None:
     """`x, y = sample(10)`: the call, if the function that it calls made the tensor."""
     match statement:
@@ -129,6 +93,7 @@ def _call_that_made(
 def _is_left_in(function: cst.FunctionDef, made: cst.CSTNode) -> bool:
     """Whether a function moves other tensors that it returns, and not this one."""
     own: set[str] = set()
+    into: set[str] = set()
     moved: set[str] = set()
     returned: set[str] = set()
     for part in walk(function.body):
@@ -136,12 +101,15 @@ def _is_left_in(function: cst.FunctionDef, made: cst.CSTNode) -> bool:
             case cst.Assign(targets=[cst.AssignTarget(target=target)], value=value):
                 if any(inner is made for inner in walk(value)):
                     own |= _names_in(target)
-                if _moves(value):
+                    into |= _names_in(target.value) if isinstance(target, cst.Subscript) else set()
+                if is_placed(value):
                     moved |= _names_in(target)
-            case cst.Return(value=cst.Tuple() as value):
+            case cst.Return(value=cst.Tuple() | cst.Name() as value):
                 returned |= _names_in(value)
             case _:
                 pass
+    if into & moved & returned:
+        return True  # `batch["weight"] = ...` beside what was put into it on a device
     return bool(own & returned) and not own & moved and bool(moved & returned)
 
 
@@ -167,10 +135,10 @@ def made_in_class(model: cst.CSTNode, given: Leaf) -> cst.BaseExpression | None:
 
 
 def _binding(
-    path: list[tuple[Sequence[_Statement], int]], name: str
-) -> tuple[_Statement, int, list[_Statement]] | None:
+    path: list[tuple[Sequence[Statement], int]], name: str
+) -> tuple[Statement, int, list[Statement]] | None:
     """The last statement that bound a name, the depth of its block, and what stands between it and the end of the path."""
-    between: list[_Statement] = []
+    between: list[Statement] = []
     for depth in range(len(path) - 1, -1, -1):
         block, index = path[depth]
         for statement in reversed(block[:index]):
@@ -184,7 +152,7 @@ def _binding(
     return None
 
 
-def _names_together(statement: _Statement, name: str) -> set[str]:
+def _names_together(statement: Statement, name: str) -> set[str]:
     """The other names that are bound with this one to the parts of one thing: `for x, y in loader`, `x, y = batch`."""
     match statement:
         case cst.For(target=target):
@@ -197,13 +165,13 @@ def _names_together(statement: _Statement, name: str) -> set[str]:
             return set()
 
 
-def _moved_of(between: Sequence[_Statement], names: set[str]) -> cst.BaseExpression | None:
+def _moved_of(between: Sequence[Statement], names: set[str]) -> cst.BaseExpression | None:
     """The last statement that binds one of these names to itself, moved."""
     for statement in between:
         match statement:
             case cst.SimpleStatementLine(
                 body=[cst.Assign(targets=[cst.AssignTarget(target=target)], value=value)]
-            ) if names & _names_in(target) and _moves(value):
+            ) if names & _names_in(target) and moves(value):
                 if any(isinstance(part, cst.Name) and part.value in names for part in walk(value)):
                     return value
             case _:
@@ -211,13 +179,11 @@ def _moved_of(between: Sequence[_Statement], names: set[str]) -> cst.BaseExpress
     return None
 
 
-def _body_of(function: cst.CSTNode) -> Sequence[_Statement]:
+def _body_of(function: cst.CSTNode) -> Sequence[Statement]:
     return function.body.body if isinstance(function, cst.FunctionDef) else ()
 
 
-def _blocks_to(
-    block: Sequence[_Statement], node: cst.CSTNode
-) -> list[tuple[Sequence[_Statement], int]] | None:
+def _blocks_to(block: Sequence[Statement], node: cst.CSTNode) -> list[tuple[Sequence[Statement], int]] | None:
     """The blocks that the node stands in, from the outside in, each with the index of the statement that holds it."""
     for index, statement in enumerate(block):
         if not any(part is node for part in walk(statement)):
@@ -230,7 +196,7 @@ def _blocks_to(
     return None
 
 
-def _blocks_of(statement: cst.CSTNode) -> Iterator[Sequence[_Statement]]:
+def _blocks_of(statement: cst.CSTNode) -> Iterator[Sequence[Statement]]:
     match statement:
         case cst.If(body=body, orelse=other):
             yield body.body
@@ -272,7 +238,7 @@ def _names_bound(statement: cst.CSTNode) -> set[str]:
     return found
 
 
-def _names_of_header(statement: _Statement) -> set[str]:
+def _names_of_header(statement: Statement) -> set[str]:
     """The names that a statement binds for its block: a loop's variable, what a context is called."""
     match statement:
         case cst.For(target=target):
@@ -293,7 +259,7 @@ def _names_in(target: cst.CSTNode) -> set[str]:
             return set()
 
 
-def _value_for(statement: _Statement, name: str) -> cst.BaseExpression | None:
+def _value_for(statement: Statement, name: str) -> cst.BaseExpression | None:
     """What a simple statement binds the name to, if that says something of its own."""
     if not isinstance(statement, cst.SimpleStatementLine):
         return None
@@ -320,7 +286,7 @@ def _part_for(target: cst.CSTNode, value: cst.BaseExpression, name: str) -> cst.
     return value
 
 
-def _moves(node: cst.CSTNode) -> bool:
+def moves(node: cst.CSTNode) -> bool:
     """Whether something is moved there."""
     return any(
         isinstance(part, cst.Call)
@@ -333,7 +299,7 @@ def _moves(node: cst.CSTNode) -> bool:
 _MEASURES = frozenset({"size", "shape", "dim", "ndim", "numel", "dtype"})
 
 
-def _is_used_alike(body: Sequence[_Statement], binding: _Statement, node: cst.Name) -> bool:
+def _is_used_alike(body: Sequence[Statement], binding: Statement, node: cst.Name) -> bool:
     """Whether a name is only read where it is given to one function, in one place or in several, until it is bound again."""
     callees: set[str] = set()
     read = given = 0
@@ -388,7 +354,7 @@ def _is_lengthened(line: cst.CSTNode, name: str) -> bool:
             return False
 
 
-def _in_order(body: Sequence[_Statement]) -> Iterator[cst.CSTNode]:
+def _in_order(body: Sequence[Statement]) -> Iterator[cst.CSTNode]:
     """The simple statements and the headers of the others, in the order of the text."""
     for statement in body:
         match statement:
@@ -404,24 +370,25 @@ def _in_order(body: Sequence[_Statement]) -> Iterator[cst.CSTNode]:
             yield from _in_order(inner)
 
 
-def _all_blocks(body: Sequence[_Statement]) -> Iterator[Sequence[_Statement]]:
+def all_blocks(body: Sequence[Statement]) -> Iterator[Sequence[Statement]]:
+    """A block, and those inside of it and of the functions that it defines."""
     yield body
     for statement in body:
         inner = [statement.body.body] if isinstance(statement, cst.FunctionDef) else _blocks_of(statement)
         for block in inner:
-            yield from _all_blocks(block)
+            yield from all_blocks(block)
 
 
-def _is_bound_moved(body: Sequence[_Statement], name: str) -> bool:
+def _is_bound_moved(body: Sequence[Statement], name: str) -> bool:
     """Whether the name is bound elsewhere to what is moved on the spot: `state = torch.tensor(state).to(device)`."""
     for statement in _simple(body):
         value = _value_for(statement, name)
-        if value is not None and _moves(value):
+        if value is not None and moves(value):
             return True
     return False
 
 
-def _simple(body: Sequence[_Statement]) -> Iterator[_Statement]:
+def _simple(body: Sequence[Statement]) -> Iterator[Statement]:
     """The simple statements of a block and of those inside of it."""
     for statement in body:
         for inner in _blocks_of(statement):

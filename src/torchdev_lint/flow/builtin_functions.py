@@ -19,7 +19,7 @@ from torchdev_lint.flow import (
     truths,
 )
 from torchdev_lint.flow.callsites import Argument, CallSite, implied_items, name_given
-from torchdev_lint.flow.conditions import FALSE, TRUE
+from torchdev_lint.flow.conditions import FALSE, TRUE, atoms, conjunction, disjunction
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.immutable import replace
 from torchdev_lint.flow.iteration import MAX_UNROLLED, iterate, iterator_of, known_items, next_of
@@ -84,6 +84,8 @@ def call_builtin(frame: Frame, name: str, site: CallSite, call_value: Callable[.
             return _type_of(frame, first, site)
         case "isinstance" if len(values) == 2:
             return Truth(truths.is_instance(frame, site.node, values[0], values[1]))
+        case "all" | "any" if len(values) == 1:
+            return _of_all(first, together=name == "all")
         case "hasattr" if len(values) == 2:
             return _has_attribute(frame, site, values)
         case "getattr" if len(values) > 2 and if_not_none(first) is not first:
@@ -177,6 +179,25 @@ def _container(frame: Frame, name: str, value: Value, site: CallSite) -> Value:
     else:
         made = Many(iterate(frame, value))
     return containers.with_cell(frame, site.node, made) if name in ("list", "sorted", "set") else made
+
+
+_MAX_ASKED = 3
+"""Conditions that hang on more questions than this are given up as unknown."""
+
+
+def _of_all(asked: Value, *, together: bool) -> Value:
+    """Whether all (`together`), or any, of some conditions hold; of any number of them that are alike, one stands for the others."""
+    match asked:
+        case Items(items) if items:
+            each = [one.formula for one in items if isinstance(one, Truth)]
+            formula = conjunction(*each) if together else disjunction(*each)
+            known = len(each) == len(items) and len(atoms(formula)) <= _MAX_ASKED
+            return Truth(formula) if known else UNKNOWN
+        case Many(Truth(formula)):
+            known = all(atom.kind in ("available", "count", "device-type") for atom in atoms(formula))
+            return asked.element if known else UNKNOWN
+        case _:
+            return UNKNOWN
 
 
 def _transposed(frame: Frame, site: CallSite) -> Value:

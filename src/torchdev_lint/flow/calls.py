@@ -566,7 +566,7 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
         )
         if frame.env.knows(derived) or frame.state(derived).kind == "module":
             return call_object(frame, derived, site)
-    if name in _ONLY_TENSORS and state.kind == "unknown":
+    if name in _ONLY_TENSORS and state.kind == "unknown" and not arrays.is_array(frame, thing):
         evident_parts.note_method(frame, site.receiver, thing, name)
         found = loaded_parts.as_tensor(frame, thing)
         return tensors.call_method(

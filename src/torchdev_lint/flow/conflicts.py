@@ -90,6 +90,9 @@ def check_operands(
         ambient_devices.check(frame, node, reference, other)
         seen_to_work.note_meeting(frame, node, reference.device, other.device)
         return None
+    guessed = any(isinstance(one.value, Tensor) and one.value.guess for one in (reference, other))
+    if guessed and seen_to_work.is_noted(frame, node):
+        return None
     seen_to_work.note_failure(frame, node)
     at_fault, beside = other, reference
     if not isinstance(found.right, Cpu):

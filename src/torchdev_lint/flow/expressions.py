@@ -557,7 +557,7 @@ def _some_of(frame: Frame, thing: Object, node: cst.CSTNode) -> Value:
     """A part of an unknown thing, by an index that is not known either: another one at each place in the text."""
     known = (
         attribution.root_of(thing.key)[:1] == ("parameter",)
-        or truths.is_of_array(frame, thing.key)
+        or arrays.is_array(frame, thing)
         or library_facts.is_of_library(frame, thing)
         or loaded_parts.place_of(frame, thing) is not None
     )

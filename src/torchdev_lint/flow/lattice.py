@@ -517,7 +517,44 @@ def conflict(left: Device, right: Device, path: Sequence[Formula] = ()) -> Confl
         known = free_left <= free_right if left_at_fault else free_right <= free_left
         device, other = (left, right) if left_at_fault else (right, left)
         known = known or _is_only_loaded(device, other, met)
+    if not known and best.level == Level.CERTAIN:
+        # what is large was brought to the host, and the other knows nothing of it
+        known = (
+            (_is_brought(best.left) and not free_right and all(map(_compares_extents, free_left)))
+            if left_at_fault
+            else (_is_brought(best.right) and not free_left and all(map(_compares_extents, free_right)))
+        )
     return best if known or left_behind or differs_everywhere else None
+
+
+def _is_brought(leaf: Leaf) -> bool:
+    """Whether a tensor was taken to the CPU by a call that says so."""
+    return isinstance(leaf, Cpu) and leaf.origin is not None and leaf.origin.root().what == "moved"
+
+
+def _compares_extents(atom: Atom) -> bool:
+    """Whether a condition says that there is more, or less, of something than a limit: `x.numel() > self.limit`.
+
+    Not that there is none, or one: this may never be met.
+    """
+    if atom.key[0] in ("more", "least"):
+        least = atom.key[2] + (atom.key[0] == "more")
+        return bool(least > 1 and _OF_EXTENTS.search(atom.text) and not _OF_DEVICES.search(atom.text))
+    import libcst as cst  # the rules are asked for their documentation without it
+
+    if atom.key[0] != "node" or type(atom.node) is not cst.Comparison:
+        return False
+    assert isinstance(atom.node, cst.Comparison)
+    if len(atom.node.comparisons) != 1:
+        return False
+    operator, limit = atom.node.comparisons[0].operator, atom.node.comparisons[0].comparator
+    written = cst.Module([]).code_for_node(atom.node)
+    return (
+        isinstance(operator, (cst.GreaterThan, cst.GreaterThanEqual, cst.LessThan, cst.LessThanEqual))
+        and not (isinstance(limit, cst.Integer) and int(limit.value, 0) <= 1)
+        and _OF_EXTENTS.search(written) is not None
+        and _OF_DEVICES.search(written) is None
+    )
 
 
 def _after_others(asked: Iterable[Atom], about: set[Key], facts: Sequence[Formula]) -> set[Atom]:

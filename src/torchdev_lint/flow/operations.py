@@ -9,6 +9,7 @@ import libcst as cst
 from torchdev_lint.flow import (
     command_lines,
     conflicts,
+    seen_to_work,
     settings,
     unstated_devices,
 )
@@ -140,6 +141,8 @@ def combine(
                 mended = conflicts.check_operands(frame, node, operation, entry[2], left_behind[2]) or mended
     if lenient and together and mended is None:
         mended = _apart(frame, node, operation, together)
+    if mended is None:
+        seen_to_work.note_operation(frame, node, [entry[0] for entry in found])
     scalars = [entry[1] for entry in found]
     scalar = all(scalars) if None not in scalars and len(found) == len(operands) else None
     brought = any(_was_brought(entry[0]) for entry in found)

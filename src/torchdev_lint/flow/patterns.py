@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from torchdev_lint.flow import (
@@ -170,6 +172,8 @@ def _unpack(frame: Frame, elements: list[cst.BaseElement], value: Value) -> None
         value = Many(element_of(value))  # rows, or numbers
     starred = next((i for i, element in enumerate(elements) if isinstance(element, cst.StarredElement)), None)
     parts = [part_of(value, i, None if starred is not None else len(elements)) for i in range(len(elements))]
+    if isinstance(value, Tensor) and value.guess:
+        parts = [UNKNOWN if _is_for_lengths(one) else part for one, part in zip(elements, parts, strict=True)]
     if starred is not None:
         if isinstance(value, Items) and len(value.items) >= len(elements) - 1:
             after = len(elements) - starred - 1
@@ -185,6 +189,17 @@ def _unpack(frame: Frame, elements: list[cst.BaseElement], value: Value) -> None
         )
     for element, part in zip(elements, parts, strict=True):
         assign(frame, element.value, part)
+
+
+_LENGTHS = re.compile(r"(?i)(?:^|_)len(?:s|gths?)?(?:_|$)|len(?:s|gths?)?$")
+
+
+def _is_for_lengths(element: cst.BaseElement) -> bool:
+    """Whether a target is for lengths, by its name: of the outputs of a model that cannot be read these may be on the CPU, or a list.
+
+    Source: torch/nn/utils/rnn.py, `pad_packed_sequence` returns those that the packed sequence has, which are on the CPU.
+    """
+    return isinstance(element.value, cst.Name) and _LENGTHS.search(element.value.value) is not None
 
 
 def _left_or(left: dict[str, Tensor], element: cst.BaseElement, part: Value) -> Value:

@@ -10,7 +10,7 @@ from typing import Any
 
 import libcst as cst
 
-from torchdev_lint.flow import placements, registration
+from torchdev_lint.flow import given_attributes, placements, registration
 from torchdev_lint.flow.attribution import Report, argument_of, called, report_at, transfer_of
 from torchdev_lint.flow.bindings import bound_at, made_in_class
 from torchdev_lint.flow.cures import Callee, beside_self, made_by, name_of_object, target_expression
@@ -101,7 +101,15 @@ def _bound(frame: Frame, report: Report, callee: Callee, found: Conflict) -> Any
     if not report.crossed and model is None:
         return None
     own = None if model is None else made_in_class(model.node, found.right)
-    return own or bound_at(report.frame, report.place.value_node, found.right)
+    return own or _given(report, found)
+
+
+def _given(report: Report, found: Conflict) -> cst.BaseExpression | None:
+    """What gave the name, or the attribute, that is reported the tensor at fault."""
+    node = report.place.value_node
+    if isinstance(node, cst.Attribute):
+        return given_attributes.put_at(report.frame, node, found.right)
+    return bound_at(report.frame, node, found.right)
 
 
 def _built(frame: Frame, report: Report, callee: Callee, found: Conflict, unmoved: Origin) -> Built:
@@ -185,7 +193,7 @@ def publish_mixed(
             through=report.through,
             made=made,
             onto=None if report.crossed else onto,
-            bound=bound_at(report.frame, report.place.value_node, found.right) if report.crossed else None,
+            bound=_given(report, found) if report.crossed else None,
         ),
     )
 

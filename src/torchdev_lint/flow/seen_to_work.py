@@ -1,12 +1,15 @@
-"""Calls of models that the program itself is seen to get through with the model on an accelerator.
+"""Calls of models, and operations, that the program itself is seen to get through with something on an accelerator.
 
 A function that is read on its own has a model that may be anywhere, and may want its inputs there. Where the file itself runs that very
 call, with a model of its own on an accelerator, and nothing is wrong with it, what was only possible is refuted: lengths stay on the host
 for `pack_padded_sequence`, the model brings its input, what a block builds at its first call was built before the move. So it is where
 the scripts of the project (`driven`) have both operands of an operation on one accelerator whenever they get there.
+What comes of a model that cannot be read is taken to be where that is, unless the program itself has computed with it beside what is not.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import libcst as cst
 
@@ -14,7 +17,7 @@ from torchdev_lint.flow.analysis import Analysis
 from torchdev_lint.flow.callsites import CallSite
 from torchdev_lint.flow.frame import Frame
 from torchdev_lint.flow.lattice import Accelerator, Cpu, Device, Leaf, Symbol, leaves
-from torchdev_lint.flow.values import Literal, Tensor
+from torchdev_lint.flow.values import Literal, Object, Tensor
 
 _SEEN = "seen to work"
 _MET = "met where a script runs"
@@ -48,13 +51,7 @@ def note_meeting(frame: Frame, node: cst.CSTNode, left: Device, right: Device) -
     """Two operands of an operation met, while a script runs, and nothing was wrong."""
     notes = frame.analysis.notes
     if DRIVEN in notes and notes.get((_MET, id(node)), True):
-        notes[_MET, id(node)] = left == right and _is_accelerated(left) and not _is_doubtful(left)
-
-
-def note_failure(frame: Frame, node: cst.CSTNode) -> None:
-    """They met on different devices."""
-    if DRIVEN in frame.analysis.notes:
-        frame.analysis.notes[_MET, id(node)] = False
+        notes[_MET, id(node)] = left == right and _is_accelerated(left) and _is_settled(left)
 
 
 def is_refuted(analysis: Analysis, node: object) -> bool:
@@ -62,18 +59,48 @@ def is_refuted(analysis: Analysis, node: object) -> bool:
     return bool(analysis.notes.get((_MET, id(node))))
 
 
-def _is_doubtful(device: Device) -> bool:
-    return not all(isinstance(leaf, Cpu) or _is_told(leaf) for leaf in leaves(device))
+def note_operation(frame: Frame, node: cst.CSTNode, devices: Sequence[Device]) -> None:
+    """The program came through an operation on tensors, in a function that works with something on an accelerator."""
+    analysis = frame.analysis
+    if not analysis.at_top or analysis.budget <= 0 or frame.function is None or len(devices) < 2:
+        return
+    key = (_SEEN, id(node))
+    if key in analysis.notes or not all(map(_is_settled, devices)):
+        return
+    if any(map(_is_accelerated, devices)) or _has_accelerated(frame):
+        analysis.notes[key] = True
+
+
+def note_failure(frame: Frame, node: cst.CSTNode) -> None:
+    """The program, or a script, does not come through an operation, at least once."""
+    notes = frame.analysis.notes
+    if frame.analysis.at_top:
+        notes[_SEEN, id(node)] = False
+    if DRIVEN in notes:
+        notes[_MET, id(node)] = False
+
+
+def _has_accelerated(frame: Frame) -> bool:
+    """Whether the function was given something on an accelerator, or its instance holds that."""
+    function = frame.function
+    held = list(frame.env.names.values())
+    if function is not None and isinstance(function.receiver, Object):
+        held += frame.state(function.receiver).attributes.values()
+    return any(
+        _is_accelerated(one.device if isinstance(one, Tensor) else frame.state(one).device)
+        for one in held
+        if isinstance(one, (Tensor, Object))
+    )
+
+
+def _is_settled(device: Device) -> bool:
+    return all(isinstance(leaf, Cpu) or _is_told(leaf) for leaf in leaves(device))
 
 
 def _is_known(site: CallSite) -> bool:
     """Whether it is known where all is that the call hands over, and that some of it are tensors."""
     given = [argument.value for argument in site.arguments if not isinstance(argument.value, Literal)]
-    return bool(given) and all(
-        isinstance(one, Tensor)
-        and all(isinstance(leaf, Cpu) or _is_told(leaf) for leaf in leaves(one.device))
-        for one in given
-    )
+    return bool(given) and all(isinstance(one, Tensor) and _is_settled(one.device) for one in given)
 
 
 def _is_accelerated(device: Device) -> bool:

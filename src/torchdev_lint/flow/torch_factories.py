@@ -54,7 +54,9 @@ def factory(frame: Frame, path: str, site: CallSite) -> Value:
         if back is not None and back.device == UNKNOWN_DEVICE:
             return back
         made = device_values.made_on(frame, CPU, site.node)
-        return Tensor(made) if back is None else replace(back, device=made)
+        if back is None:
+            return Tensor(made, dims=dimensions(frame, path, site))
+        return replace(back, device=made)
     converts = path in factories.CONVERTERS and site.keyword("device") is None
     if converts and first is not None and isinstance(first.value, Tensor):
         return first.value
@@ -284,4 +286,7 @@ def _is_of_number_parameter(frame: Frame, value: Value) -> bool:
 
 def legacy(frame: Frame, path: str, site: CallSite) -> Value:
     device = frame.default_device() if path == factories.LEGACY_DEFAULT_TYPE else CPU
-    return Tensor(device_values.made_on(frame, device, site.node))
+    given = [] if site.has_star() else site.positional()
+    # sizes, or data
+    dims = len(given) if len(given) > 1 else dimensions(frame, "torch.tensor", site)
+    return Tensor(device_values.made_on(frame, device, site.node), dims=dims)

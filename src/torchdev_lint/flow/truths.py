@@ -21,7 +21,7 @@ from torchdev_lint.flow.conditions import (
 )
 from torchdev_lint.flow.device_values import as_device, literal_device
 from torchdev_lint.flow.frame import Frame
-from torchdev_lint.flow.lattice import Accelerator, Choice, Cpu, Device, Level, Symbol, conflict, leaves
+from torchdev_lint.flow.lattice import Accelerator, Choice, Cpu, Device, Leaf, Level, Symbol, conflict, leaves
 from torchdev_lint.flow.trees import all_parameters
 from torchdev_lint.flow.values import (
     ASKED,
@@ -208,6 +208,37 @@ def equal_devices(frame: Frame, node: cst.CSTNode, left: Device, right: Device) 
     return opaque(frame, node)
 
 
+def _equal_types(frame: Frame, node: cst.CSTNode, left: Device, right: Device) -> Formula:
+    """The condition of `left.type == right.type`."""
+    if left == right:
+        return TRUE
+    for one, other in ((left, right), (right, left)):
+        kinds = [_kind_of(leaf) for leaf in leaves(one)]
+        ways = [
+            (_type_of(frame, one, kind), _type_of(frame, other, kind))
+            for kind in dict.fromkeys(kinds)
+            if kind is not None
+        ]
+        if None not in kinds and all(None not in way for way in ways):
+            equal: Formula = FALSE
+            for here, there in ways:
+                assert here is not None
+                assert there is not None
+                equal = disjunction(equal, conjunction(here, there))
+            return equal
+    return opaque(frame, node)
+
+
+def _kind_of(leaf: Leaf) -> str | None:
+    match leaf:
+        case Cpu():
+            return "cpu"
+        case Accelerator(type=kind):
+            return kind
+        case _:
+            return None
+
+
 def equality(frame: Frame, node: cst.CSTNode, left: Value, right: Value) -> Formula:
     """The condition of `left == right`."""
     if any(isinstance(one, Literal) and one.value is None for one in (left, right)):
@@ -263,6 +294,8 @@ def equality(frame: Frame, node: cst.CSTNode, left: Value, right: Value) -> Form
             )
         case Api(path=one_path), Api(path=other_path):
             return _same_import(frame, node, one_path, other_path)
+        case DeviceType(), DeviceType():
+            return _equal_types(frame, node, left.device, right.device)
         case DeviceValue(), (DeviceValue() | Object()):
             return equal_devices(frame, node, left.device, as_device(right))
         case Object(), DeviceValue():
@@ -484,6 +517,8 @@ def is_instance(frame: Frame, node: cst.CSTNode, value: Value, classes: Value) -
     match value:
         case DeviceValue(is_object=True):
             return Constant("torch.device" in paths)
+        case Generator():
+            return Constant("torch.Generator" in paths)
         case Tensor(mapping=False, batch=False):
             return (
                 Constant(tensor)

@@ -6,6 +6,8 @@ https://scikit-learn.org/stable/api. A table of pandas' counts as an array of tw
 
 from __future__ import annotations
 
+import re
+
 AT_LEAST: dict[str, int] = {
     name: dimensions
     for dimensions, names in (
@@ -46,10 +48,30 @@ LIKE_FIRST = frozenset(
 )
 """Functions of NumPy whose result has at least as many dimensions as their first argument."""
 
+NUMERIC = re.compile(
+    r"^(?:numpy\.|builtins\.)?(?:u?int|float|double|single|half|complex|bool)(?:\d+|_|c|p)?$|^[<>=]?[fiu][1248]?$"
+)
+"""The dtypes of numbers, by name: what has one holds nothing else."""
+
+JOINS = frozenset("concatenate hstack vstack row_stack column_stack dstack".split())
+"""Functions of NumPy whose result has at least as many dimensions as each item of the list that they are given."""
+
+ADDS_ONE = frozenset({"stack"})
+"""One more than each item of the list: as many as an array of the list would have."""
+
 REDUCTIONS = frozenset(
     "sum mean std var median max min amax amin prod any all argmax argmin nanmean nanstd".split()
 )
 """Functions, most of them methods as well: by an axis there is one dimension less, without one a number."""
+
+REDUCES_BY: dict[str, bool] = {
+    "linalg.norm": False,
+    "percentile": True,
+    "quantile": True,
+    "nanpercentile": True,
+    "nanquantile": True,
+}
+"""Reductions that are told something else before the axis; whether there is a row for each item of that."""
 
 BY_SHAPE: dict[str, int] = {
     "zeros": 0,

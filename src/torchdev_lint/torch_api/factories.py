@@ -39,8 +39,8 @@ OF_PARTS = frozenset(
 
 OF_ARRAYS = frozenset(
     (
-        "zeros ones empty full arange linspace eye zeros_like ones_like empty_like full_like concatenate stack vstack hstack "
-        "rand randn uniform normal randint permutation"
+        "zeros ones empty full arange linspace eye zeros_like ones_like empty_like full_like concatenate stack vstack hstack column_stack "
+        "row_stack dstack rand randn uniform normal randint permutation"
     ).split()
 )
 """NumPy's functions that make an array of numbers, unless `dtype=object`: what is taken from it is on the host."""
