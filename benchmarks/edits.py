@@ -25,7 +25,7 @@ from torchdev_lint.config import Config
 from torchdev_lint.diagnostics import Diagnostic
 from torchdev_lint.engine.check import check_source
 from torchdev_lint.engine.memory import Memory
-from torchdev_lint.flow.observations import Observer
+from torchdev_lint.flow.incremental.observations import Observer
 
 
 def candidates(paths: list[Path], lines: int, most: int | None) -> list[Path]:

@@ -36,81 +36,49 @@ ROOMS: Mapping[str, str] = {
 }
 """The rooms in the order in which they are shown, and their headings. The probes are programs, not parts, and are left out."""
 
-FLOW: Mapping[str, str] = {
-    "Values: what may be known of a thing, and when two devices certainly differ": (
-        "conditions lattice values environment immutable descriptions"
-    ),
-    "The tree, and where things stand in it": "trees positions layout units docstrings",
-    "The activation: what all handlers are given": "analysis frame imports projects events placement_events",
-    "Executing statements and expressions": (
-        "interpreter top_level statements definitions loops contexts matching expressions truths turns patterns iteration "
-        "containers identities mixed_lists"
-    ),
-    "Calls and functions of the program": (
-        "calls callsites functions decorators registries choices dispatch folds workers exit_stacks builtin_functions library_functions "
-        "paths arrays"
-    ),
-    "Classes and objects of the program": (
-        "classes objects built_within made_by_new computed_attributes dict_classes list_classes own_state kept_generators held_helpers "
-        "conventions confinement records special_methods torch_bases stored_devices"
-    ),
-    "What PyTorch's functions and methods do": (
-        "torch_functions torch_factories torch_devices tensors tensor_values transfers device_values operator_calls dimensions operations "
-        "operands indexing function_transforms distributions generators gradients current_device"
-    ),
-    "Modules, optimizers and data": (
-        "modules module_containers module_slices library_parts parameter_aliases model_calls model_runs seen_to_work hooks "
-        "brought_by_hooks parametrizations copies placements registration attached_parts optimizers parameter_groups "
-        "looped_parameters loaders checkpoints loading_scopes loading_callers loading_evidence load_helpers savers saved_files "
-        "loaded_models others_weights earlier_cells"
-    ),
-    "What stub files and command lines say": "library_facts library_calls command_lines",
-    "A function read alone: what its text shows of its arguments": (
-        "bindings given_attributes evidence evident_parts module_parameters host_functions preparations read_on_host written_evidence "
-        "written_looks written_expressions written_tensors device_spellings"
-    ),
-    "The project around a file: who calls it, with what, on which machines": (
-        "reach project_calls callers_elsewhere caller_results project_forwards private_helpers defaults_elsewhere defaults_met "
-        "settings settled_flags chosen_elsewhere chosen_by_condition overridden_defaults untaken absent_arguments "
-        "accelerator_needs accelerator_programs current_gpu driven compiled_kernels"
-    ),
-    "Finding mistakes that are no conflict of two operands": (
-        "literals divided_work device_objects device_indices discarded_transfers lost_copies host_reads unproven_reads "
-        "host_arguments lost_index forwarding ambient_devices moved_outputs disagreeing_returns returned_factories unstated_devices "
-        "unstated_by_use built_for_arguments brought_back "
-        "brought_beside left_behind odd_one_out doubtful_devices doubtful_comparisons doubtful_uses doubtful_cuda missing_devices"
-    ),
-    "Telling: is it certain, where is it reported, what cures it": "conflicts attribution publication cures repeated",
-    "Reading again after an edit, for the language server": (
-        "rereading steps journal journal_tables watched observations"
-    ),
-    "Looking at the inference": "recording reveals",
-}
-"""The parts of flow/ and their modules."""
+FLOW = (
+    "domain",
+    "syntax",
+    "activation",
+    "execution",
+    "calling",
+    "instances",
+    "torch_calls",
+    "nn_modules",
+    "libraries",
+    "read_alone",
+    "project",
+    "mistakes",
+    "telling",
+    "incremental",
+    "inspection",
+)
+"""The packages of flow/, roughly from the ground up."""
 
 
 def modules_document() -> str:
-    """The whole of docs/modules.md. Raises ValueError for a part of flow/ that names a module that is not there."""
+    """The whole of docs/modules.md. Raises ValueError where `FLOW` is not what flow/ has."""
     return "\n".join([_HEAD, *(part for room, heading in ROOMS.items() for part in _room(room, heading))])
 
 
 def _room(room: str, heading: str) -> Iterator[str]:
-    found = {
-        path.stem: _purpose(path) for path in sorted((PACKAGE / room).glob("*.py")) if path.stem != "__init__"
-    }
     yield f"## {f'`{room}/`: ' if room else ''}{heading}\n"
     if room != "flow":
-        yield _table(found)
+        yield _table(_purposes(PACKAGE / room))
         return
-    for part, names in FLOW.items():
-        listed = names.split()
-        if gone := set(listed) - set(found):
-            raise ValueError(f"scripts/modules_document.py: {', '.join(sorted(gone))}: not in flow/")
-        yield f"### {part}\n"
-        yield _table({name: found.pop(name) for name in listed})
-    if found:
-        yield "### In no part yet (`scripts/modules_document.py` sorts them)\n"
-        yield _table(found)
+    there = {path.parent.name for path in (PACKAGE / room).glob("*/__init__.py")}
+    if odd := there.symmetric_difference(FLOW):
+        raise ValueError(
+            f"scripts/modules_document.py: {', '.join(sorted(odd))}: not in flow/, or not in FLOW"
+        )
+    for part in FLOW:
+        directory = PACKAGE / room / part
+        yield f"### `{room}/{part}/`: {_purpose(directory / '__init__.py').rstrip('.')}\n"
+        yield _table(_purposes(directory))
+
+
+def _purposes(directory: Path) -> dict[str, str]:
+    return {path.stem: _purpose(path) for path in sorted(directory.glob("*.py")) if path.stem != "__init__"}
 
 
 def _table(rows: Mapping[str, str]) -> str:

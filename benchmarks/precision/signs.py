@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from torchdev_lint.flow.loading_evidence import only_defines
+from torchdev_lint.flow.nn_modules.loading_evidence import only_defines
 
 HERE = Path(__file__).parent
 OPTION = re.compile(r"""add_argument\(\s*['"]-{1,2}(?:device|no.?cuda|cuda|cpu|use.?cuda|gpu)""")

@@ -17,7 +17,7 @@ from torchdev_lint.source.roots import given_as_roots
 if TYPE_CHECKING:
     import libcst as cst
 
-    from torchdev_lint.flow.recording import Section
+    from torchdev_lint.flow.inspection.recording import Section
 
 
 def parser() -> argparse.ArgumentParser:
@@ -70,10 +70,10 @@ def sections(text: str, line: int | None = None, path: str | None = None) -> lis
 
     from torchdev_lint.engine.parsing import ParseError, parse_module
     from torchdev_lint.engine.sources import DiskSources
-    from torchdev_lint.flow.analysis import Options
-    from torchdev_lint.flow.interpreter import read_module
-    from torchdev_lint.flow.projects import Project
-    from torchdev_lint.flow.recording import Recorder
+    from torchdev_lint.flow.activation.analysis import Options
+    from torchdev_lint.flow.execution.interpreter import read_module
+    from torchdev_lint.flow.inspection.recording import Recorder
+    from torchdev_lint.flow.project.projects import Project
     from torchdev_lint.torch_api.factories import DEFAULT_TENSOR_CONSTRUCTORS
 
     try:

@@ -97,3 +97,28 @@ def test_cheap_modules_import_nothing_from_outside() -> None:
     for name in ("diagnostics", "config", "config_file", "config_options", "globs"):
         for imported in imports_of(PACKAGE / f"{name}.py"):
             assert imported.partition(".")[0] not in ("libcst", "rich", "pathspec")
+
+
+GROUND = ("domain", "syntax", "activation")
+"""The packages of flow/ that the others stand on, from the bottom up."""
+
+
+@pytest.mark.parametrize("package", GROUND)
+def test_the_ground_of_the_inference_needs_nothing_above_it(package: str) -> None:
+    below = GROUND[: GROUND.index(package) + 1]
+    for path in (PACKAGE / "flow" / package).glob("*.py"):
+        for name in imports_of(path):
+            if name.startswith("torchdev_lint.flow.") and not _is_for_types(path, name):
+                assert name.split(".")[2] in below, f"{path}: imports {name}"
+
+
+def _is_for_types(path: Path, name: str) -> bool:
+    """Whether an import stands below `if TYPE_CHECKING:` only."""
+    blocks = [
+        node
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+    ]
+    return any(
+        isinstance(node, ast.ImportFrom) and node.module == name for block in blocks for node in block.body
+    )

@@ -7,12 +7,12 @@ from typing import Any
 import libcst as cst
 import pytest
 
-from torchdev_lint.flow.analysis import Options
-from torchdev_lint.flow.dimensions import least
-from torchdev_lint.flow.environment import Environment
-from torchdev_lint.flow.frame import Frame
-from torchdev_lint.flow.interpreter import read_module
-from torchdev_lint.flow.values import Items, Many, Tensor, Value
+from torchdev_lint.flow.activation.analysis import Options
+from torchdev_lint.flow.activation.frame import Frame
+from torchdev_lint.flow.domain.environment import Environment
+from torchdev_lint.flow.domain.values import Items, Many, Tensor, Value
+from torchdev_lint.flow.execution.interpreter import read_module
+from torchdev_lint.flow.torch_calls.dimensions import least
 from torchdev_lint.torch_api import dimensions as facts
 
 torch = pytest.importorskip("torch", reason="the runtime half needs torch")

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from torchdev_lint.config import Config
     from torchdev_lint.engine.memory import Memory
-    from torchdev_lint.flow.analysis import Recording
-    from torchdev_lint.flow.events import Event
-    from torchdev_lint.flow.projects import Sources
+    from torchdev_lint.flow.activation.analysis import Recording
+    from torchdev_lint.flow.activation.events import Event
+    from torchdev_lint.flow.project.projects import Sources
     from torchdev_lint.rules.base import Finding, Rule
 
 REVEAL = "reveal_device"
@@ -45,9 +45,9 @@ def check_source(
     Pure: reads no file itself, prints nothing. Returns the diagnostics of the rules that `config` selects for `path`, sorted by
     position, before suppression comments are applied. A text that does not parse gives one TDV999.
     """
-    from torchdev_lint.flow.analysis import Options
-    from torchdev_lint.flow.interpreter import read_module
-    from torchdev_lint.flow.projects import Project
+    from torchdev_lint.flow.activation.analysis import Options
+    from torchdev_lint.flow.execution.interpreter import read_module
+    from torchdev_lint.flow.project.projects import Project
     from torchdev_lint.rules.registry import all_rules
     from torchdev_lint.rules.revealed_device import RevealedDevice
     from torchdev_lint.stubs.shelf import shelf
@@ -102,7 +102,7 @@ def check_source(
         return []
     again: set[int] = set()
     if len(answers) > 1:
-        from torchdev_lint.flow.repeated import repeated
+        from torchdev_lint.flow.telling.repeated import repeated
 
         again = repeated(module, [event for _, _, event in answers], cells=options.in_cells)
     findings = [(rule, finding) for rule, finding, event in answers if id(event) not in again]
@@ -144,7 +144,7 @@ def _diagnostics(
     text: str,
 ) -> list[Diagnostic]:
     """The findings with positions; one that lies in another file is that file's, and left out."""
-    from torchdev_lint.flow.positions import rendered
+    from torchdev_lint.flow.syntax.positions import rendered
 
     nodes = []
     for _, finding in findings:
@@ -186,7 +186,7 @@ def _places_elsewhere(
     findings: list[tuple[type[Rule], Finding]], known: Container[int], files: list[tuple[str, cst.Module]]
 ) -> dict[int, tuple[str | None, Range]]:
     """Path and range of the notes that lie in other files, by `id(node)`."""
-    from torchdev_lint.flow.positions import spans
+    from torchdev_lint.flow.syntax.positions import spans
 
     sought = {id(note.node): note.node for _, finding in findings for note in finding.notes}
     sought = {key: node for key, node in sought.items() if key not in known}

@@ -84,7 +84,7 @@ def checked_jobs(
     from torchdev_lint.engine.pool import answered
 
     if start_method() == "fork":  # Such processes share what is loaded.
-        import torchdev_lint.flow.interpreter
+        import torchdev_lint.flow.execution.interpreter
         import torchdev_lint.rules.registry  # noqa: F401
 
     todo = [jobs[index] for index in order]

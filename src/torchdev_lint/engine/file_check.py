@@ -19,7 +19,7 @@ from torchdev_lint.source.reading import NOTEBOOK_SUFFIX, read_source
 from torchdev_lint.source.suppression import Suppressions
 
 if TYPE_CHECKING:
-    from torchdev_lint.flow.projects import Sources
+    from torchdev_lint.flow.project.projects import Sources
     from torchdev_lint.source.notebook import Notebook
 
 

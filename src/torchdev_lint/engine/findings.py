@@ -12,8 +12,8 @@ from torchdev_lint.torch_api.versions import runs_with
 
 if TYPE_CHECKING:
     from torchdev_lint.engine.memory import Memory
-    from torchdev_lint.flow.analysis import Recording
-    from torchdev_lint.flow.projects import Sources
+    from torchdev_lint.flow.activation.analysis import Recording
+    from torchdev_lint.flow.project.projects import Sources
 
 
 def findings(

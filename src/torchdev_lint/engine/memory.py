@@ -6,17 +6,17 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from torchdev_lint.engine.parsing import ParseError, parse_module
-from torchdev_lint.flow.observations import Observer
-from torchdev_lint.flow.rereading import Rereading
-from torchdev_lint.flow.steps import Counts
+from torchdev_lint.flow.incremental.observations import Observer
+from torchdev_lint.flow.incremental.rereading import Rereading
+from torchdev_lint.flow.incremental.steps import Counts
 
 if TYPE_CHECKING:
     import libcst as cst
 
     from torchdev_lint.config import Config
-    from torchdev_lint.flow.analysis import Options, Recording
-    from torchdev_lint.flow.events import Event
-    from torchdev_lint.flow.projects import Project, Sources
+    from torchdev_lint.flow.activation.analysis import Options, Recording
+    from torchdev_lint.flow.activation.events import Event
+    from torchdev_lint.flow.project.projects import Project, Sources
 
 
 class Memory:

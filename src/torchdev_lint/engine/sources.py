@@ -202,7 +202,7 @@ class DiskSources:
         if dropped is not None:
             self._size -= dropped.size
         if dropped is not None and dropped.tree is not None:
-            from torchdev_lint.flow.trees import forget, remembered_parts
+            from torchdev_lint.flow.syntax.trees import forget, remembered_parts
 
             parts = remembered_parts(dropped.tree)
             forget(parts)
@@ -211,7 +211,7 @@ class DiskSources:
     def checked(self) -> None:
         """A file has been checked: what was remembered during that of trees which were let go, goes as well."""
         if self._gone:
-            from torchdev_lint.flow.trees import forget
+            from torchdev_lint.flow.syntax.trees import forget
 
             forget(self._gone)
             self._gone.clear()

@@ -100,7 +100,7 @@ def let_go() -> None:
 
     if is_own_process():
         for name in ("conditions", "descriptions"):
-            module = sys.modules.get(f"torchdev_lint.flow.{name}")  # a file without torch loads none
+            module = sys.modules.get(f"torchdev_lint.flow.domain.{name}")  # a file without torch loads none
             if module is not None:
                 module.forget()
         gc.collect()

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from torchdev_lint.engine.memory import Memory
     from torchdev_lint.engine.settings import Settings
-    from torchdev_lint.flow.observations import Observer
+    from torchdev_lint.flow.incremental.observations import Observer
 
 
 MAX_REMEMBERED = 4
@@ -137,7 +137,7 @@ class Reader:
 
         `open_texts`: what the editor has, by path. What is known of the program from earlier is taken, unless it is to be `observed`.
         """
-        from torchdev_lint.flow.observations import InterruptedReadingError, Observer
+        from torchdev_lint.flow.incremental.observations import InterruptedReadingError, Observer
 
         if not goes_on():
             raise InterruptedReadingError

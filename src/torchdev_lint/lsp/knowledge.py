@@ -9,9 +9,9 @@ import libcst as cst
 
 from torchdev_lint.diagnostics import Position
 from torchdev_lint.engine.check import unify_newlines
-from torchdev_lint.flow.lattice import Origin
-from torchdev_lint.flow.observations import Observation, short_name
-from torchdev_lint.flow.positions import rendered
+from torchdev_lint.flow.domain.lattice import Origin
+from torchdev_lint.flow.incremental.observations import Observation, short_name
+from torchdev_lint.flow.syntax.positions import rendered
 from torchdev_lint.lsp.analysis import Analysis
 from torchdev_lint.source.lines import LineIndex
 

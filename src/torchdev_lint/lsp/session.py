@@ -241,7 +241,7 @@ class Session:
 
     async def _still(self, uri: str, job: _Job, future: asyncio.Future[Result]) -> Result:
         """The result, if the program is still the same then. The work goes on when only this question is given up."""
-        from torchdev_lint.flow.observations import InterruptedReadingError
+        from torchdev_lint.flow.incremental.observations import InterruptedReadingError
 
         try:
             result = await asyncio.shield(future)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 from torchdev_lint.diagnostics import Applicability
 
 if TYPE_CHECKING:
-    from torchdev_lint.flow.events import Event
+    from torchdev_lint.flow.activation.events import Event
 
 HEADINGS = (
     "What it does",

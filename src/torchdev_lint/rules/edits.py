@@ -8,7 +8,7 @@ from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.rules.base import NodeEdit, NodeFix
 
 if TYPE_CHECKING:
-    from torchdev_lint.flow.events import DeviceLiteral, Made, Place
+    from torchdev_lint.flow.activation.events import DeviceLiteral, Made, Place
 
 
 def moved(node: Any, move: str, *, parenthesize: bool) -> tuple[NodeEdit, ...]:

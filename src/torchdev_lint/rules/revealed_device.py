@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
-from torchdev_lint.flow.events import Revealed
-from torchdev_lint.flow.lattice import describe
+from torchdev_lint.flow.activation.events import Revealed
+from torchdev_lint.flow.domain.lattice import describe
 from torchdev_lint.rules.base import Finding, Note, Rule
 from torchdev_lint.rules.stories import notes
 
 if TYPE_CHECKING:
-    from torchdev_lint.flow.events import Event
+    from torchdev_lint.flow.activation.events import Event
 
 
 class RevealedDevice(Rule):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchdev_lint.flow.lattice import LOADED, Leaf, story
+from torchdev_lint.flow.domain.lattice import LOADED, Leaf, story
 from torchdev_lint.rules.base import Note
 
 _STEPS = {

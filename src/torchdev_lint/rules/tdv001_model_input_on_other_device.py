@@ -44,15 +44,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from torchdev_lint.diagnostics import Applicability
-from torchdev_lint.flow.events import ModelCall, OutputMoved
-from torchdev_lint.flow.lattice import Cpu
+from torchdev_lint.flow.activation.events import ModelCall, OutputMoved
+from torchdev_lint.flow.domain.lattice import Cpu
 from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Note, Rule
 from torchdev_lint.rules.edits import each_moved, moved, wrapped
 from torchdev_lint.rules.stories import notes
 from torchdev_lint.rules.wording import quoted
 
 if TYPE_CHECKING:
-    from torchdev_lint.flow.events import Event, Place
+    from torchdev_lint.flow.activation.events import Event, Place
 
 
 class ModelInputOnOtherDevice(Rule):

@@ -34,14 +34,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from torchdev_lint.diagnostics import Applicability
-from torchdev_lint.flow.events import MixedOperation, ReturnedFactory
+from torchdev_lint.flow.activation.events import MixedOperation, ReturnedFactory
 from torchdev_lint.rules.base import Finding, NodeFix, Note, Rule
 from torchdev_lint.rules.edits import made_elsewhere, moved
 from torchdev_lint.rules.stories import notes
 from torchdev_lint.rules.wording import quoted
 
 if TYPE_CHECKING:
-    from torchdev_lint.flow.events import Event, Made
+    from torchdev_lint.flow.activation.events import Event, Made
 
 
 class FactoryWithoutDevice(Rule):

@@ -38,13 +38,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from torchdev_lint.diagnostics import Applicability
-from torchdev_lint.flow.events import UnregisteredTensor
+from torchdev_lint.flow.activation.events import UnregisteredTensor
 from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Note, Rule
 from torchdev_lint.rules.edits import moved
 from torchdev_lint.rules.wording import quoted
 
 if TYPE_CHECKING:
-    from torchdev_lint.flow.events import Event
+    from torchdev_lint.flow.activation.events import Event
 
 
 class UnregisteredTensorRule(Rule):

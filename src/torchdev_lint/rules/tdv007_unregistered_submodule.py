@@ -36,11 +36,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from torchdev_lint.diagnostics import Applicability
-from torchdev_lint.flow.events import UnregisteredModule
+from torchdev_lint.flow.activation.events import UnregisteredModule
 from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Note, Rule
 
 if TYPE_CHECKING:
-    from torchdev_lint.flow.events import Event
+    from torchdev_lint.flow.activation.events import Event
 
 
 class UnregisteredSubmoduleRule(Rule):

@@ -29,13 +29,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from torchdev_lint.diagnostics import Applicability
-from torchdev_lint.flow.events import LateSubmodule
+from torchdev_lint.flow.activation.events import LateSubmodule
 from torchdev_lint.rules.base import Finding, NodeFix, Note, Rule
 from torchdev_lint.rules.edits import moved
 from torchdev_lint.rules.stories import notes
 
 if TYPE_CHECKING:
-    from torchdev_lint.flow.events import Event
+    from torchdev_lint.flow.activation.events import Event
 
 
 class LateSubmoduleRule(Rule):

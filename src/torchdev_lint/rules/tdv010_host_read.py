@@ -36,14 +36,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from torchdev_lint.diagnostics import Applicability
-from torchdev_lint.flow.events import HostRead
+from torchdev_lint.flow.activation.events import HostRead
 from torchdev_lint.rules.base import Finding, NodeFix, Note, Rule
 from torchdev_lint.rules.edits import each_moved, moved
 from torchdev_lint.rules.stories import notes
 from torchdev_lint.rules.wording import quoted
 
 if TYPE_CHECKING:
-    from torchdev_lint.flow.events import Event
+    from torchdev_lint.flow.activation.events import Event
 
 
 class HostReadRule(Rule):

@@ -35,12 +35,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from torchdev_lint.diagnostics import Applicability
-from torchdev_lint.flow.placement_events import GeneratorMismatch
+from torchdev_lint.flow.activation.placement_events import GeneratorMismatch
 from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Rule
 from torchdev_lint.rules.stories import notes
 
 if TYPE_CHECKING:
-    from torchdev_lint.flow.events import Event
+    from torchdev_lint.flow.activation.events import Event
 
 
 class GeneratorOnOtherDevice(Rule):

@@ -40,12 +40,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from torchdev_lint.diagnostics import Applicability
-from torchdev_lint.flow.events import DeviceMisuse
+from torchdev_lint.flow.activation.events import DeviceMisuse
 from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Rule
 from torchdev_lint.rules.wording import quoted
 
 if TYPE_CHECKING:
-    from torchdev_lint.flow.events import Event
+    from torchdev_lint.flow.activation.events import Event
 
 
 class DeviceObjectMisuse(Rule):

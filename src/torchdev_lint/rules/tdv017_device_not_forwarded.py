@@ -41,11 +41,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from torchdev_lint.diagnostics import Applicability
-from torchdev_lint.flow.placement_events import DeviceNotForwarded
+from torchdev_lint.flow.activation.placement_events import DeviceNotForwarded
 from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Note, Rule
 
 if TYPE_CHECKING:
-    from torchdev_lint.flow.events import Event
+    from torchdev_lint.flow.activation.events import Event
 
 
 class DeviceNotForwardedRule(Rule):

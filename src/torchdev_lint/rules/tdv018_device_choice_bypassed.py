@@ -37,13 +37,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from torchdev_lint.diagnostics import Applicability
-from torchdev_lint.flow.events import DeviceLiteral
+from torchdev_lint.flow.activation.events import DeviceLiteral
 from torchdev_lint.rules.base import Finding, NodeFix, Rule
 from torchdev_lint.rules.edits import put_on
 from torchdev_lint.rules.wording import quoted
 
 if TYPE_CHECKING:
-    from torchdev_lint.flow.events import Event
+    from torchdev_lint.flow.activation.events import Event
 
 
 class DeviceChoiceBypassed(Rule):

@@ -35,13 +35,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from torchdev_lint.diagnostics import Applicability
-from torchdev_lint.flow.events import MixedOperation, ReturnedFactory
+from torchdev_lint.flow.activation.events import MixedOperation, ReturnedFactory
 from torchdev_lint.rules.base import Finding, Rule
 from torchdev_lint.rules.tdv004_mixed_device_operation import mixed
 from torchdev_lint.rules.tdv005_factory_without_device import returned
 
 if TYPE_CHECKING:
-    from torchdev_lint.flow.events import Event
+    from torchdev_lint.flow.activation.events import Event
 
 
 class MixedWithArgument(Rule):

@@ -63,12 +63,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from torchdev_lint.diagnostics import Applicability
-from torchdev_lint.flow.placement_events import UnstatedDevice
+from torchdev_lint.flow.activation.placement_events import UnstatedDevice
 from torchdev_lint.rules.base import Finding, Note, Rule
 from torchdev_lint.rules.edits import made_elsewhere
 
 if TYPE_CHECKING:
-    from torchdev_lint.flow.events import Event
+    from torchdev_lint.flow.activation.events import Event
 
 _GOES = {
     "meets": "meets a tensor that may be there",

@@ -37,12 +37,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from torchdev_lint.diagnostics import Applicability
-from torchdev_lint.flow.placement_events import CheckpointLoad
+from torchdev_lint.flow.activation.placement_events import CheckpointLoad
 from torchdev_lint.rules.base import Finding, Rule
 from torchdev_lint.rules.tdv009_load_without_map_location import mapped
 
 if TYPE_CHECKING:
-    from torchdev_lint.flow.events import Event
+    from torchdev_lint.flow.activation.events import Event
 
 
 class UnmappedLoad(Rule):

@@ -46,12 +46,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from torchdev_lint.diagnostics import Applicability
-from torchdev_lint.flow.events import HostRead
+from torchdev_lint.flow.activation.events import HostRead
 from torchdev_lint.rules.base import Finding, Rule
 from torchdev_lint.rules.tdv010_host_read import copy_to_host, sentence, steps
 
 if TYPE_CHECKING:
-    from torchdev_lint.flow.events import Event
+    from torchdev_lint.flow.activation.events import Event
 
 
 class UnprovenHostRead(Rule):

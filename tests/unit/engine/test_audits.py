@@ -4,7 +4,7 @@ import pytest
 
 from torchdev_lint.config import Config
 from torchdev_lint.engine.check import check_source
-from torchdev_lint.flow import unproven_reads, unstated_by_use
+from torchdev_lint.flow.mistakes import unproven_reads, unstated_by_use
 from torchdev_lint.rules.codes import OFF_BY_DEFAULT
 
 TEXT = """\

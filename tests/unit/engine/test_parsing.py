@@ -38,7 +38,7 @@ def test_too_deep_for_the_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
     def too_deep(*_: object, **__: object) -> None:
         raise RecursionError
 
-    monkeypatch.setattr("torchdev_lint.flow.interpreter.read_module", too_deep)
+    monkeypatch.setattr("torchdev_lint.flow.execution.interpreter.read_module", too_deep)
     found = check_source("import torch\nx = 1\n", "deep.py", Config())
     assert [(one.code, one.message) for one in found] == [("TDV999", "Not analysed: nested too deeply")]
 

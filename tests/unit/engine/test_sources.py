@@ -10,8 +10,8 @@ import pytest
 
 from torchdev_lint.engine.listings import listed
 from torchdev_lint.engine.sources import DiskSources
-from torchdev_lint.flow import trees
-from torchdev_lint.flow.trees import remembered
+from torchdev_lint.flow.syntax import trees
+from torchdev_lint.flow.syntax.trees import remembered
 
 
 @pytest.mark.parametrize("other", ["venv", "env", "node_modules", "site-packages", ".tox"])

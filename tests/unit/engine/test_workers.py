@@ -128,7 +128,7 @@ import gc
 from torchdev_lint.config import Config
 from torchdev_lint.engine import workers
 from torchdev_lint.engine.check import check_source
-from torchdev_lint.flow.conditions import Atom
+from torchdev_lint.flow.domain.conditions import Atom
 
 def atoms():
     return sum(type(one) is Atom for one in gc.get_objects())

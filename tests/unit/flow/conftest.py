@@ -18,12 +18,11 @@ from typing import Any, NamedTuple
 import libcst as cst
 import pytest
 
-from torchdev_lint.flow import interpreter
-from torchdev_lint.flow.analysis import Analysis, Options
-from torchdev_lint.flow.environment import Environment
-from torchdev_lint.flow.events import Event
-from torchdev_lint.flow.frame import Frame
-from torchdev_lint.flow.lattice import (
+from torchdev_lint.flow.activation.analysis import Analysis, Options
+from torchdev_lint.flow.activation.events import Event
+from torchdev_lint.flow.activation.frame import Frame
+from torchdev_lint.flow.domain.environment import Environment
+from torchdev_lint.flow.domain.lattice import (
     Accelerator,
     Anywhere,
     Choice,
@@ -33,7 +32,7 @@ from torchdev_lint.flow.lattice import (
     Symbol,
     conflict,
 )
-from torchdev_lint.flow.values import (
+from torchdev_lint.flow.domain.values import (
     DeviceValue,
     Dtype,
     Either,
@@ -45,6 +44,7 @@ from torchdev_lint.flow.values import (
     Tensor,
     Value,
 )
+from torchdev_lint.flow.execution import interpreter
 
 PRELUDE = """\
 import torch

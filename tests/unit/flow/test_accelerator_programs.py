@@ -10,7 +10,7 @@ import pytest
 from torchdev_lint.config import Config
 from torchdev_lint.engine.findings import findings
 from torchdev_lint.engine.sources import DiskSources
-from torchdev_lint.flow.accelerator_programs import does_without, uses_accelerator
+from torchdev_lint.flow.project.accelerator_programs import does_without, uses_accelerator
 
 HEAD = "import torch\nfrom torch import nn\n"
 

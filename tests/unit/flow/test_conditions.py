@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from torchdev_lint.flow.conditions import (
+from torchdev_lint.flow.domain.conditions import (
     FALSE,
     TRUE,
     And,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from torchdev_lint.flow.descriptions import describe_value
+from torchdev_lint.flow.domain.descriptions import describe_value
 
 CASES = [
     ("x = torch.device('cuda').type", "the type of `cuda`"),

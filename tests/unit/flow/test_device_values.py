@@ -8,16 +8,9 @@ from typing import Any
 import libcst as cst
 import pytest
 
-from torchdev_lint.flow.conditions import Atom
-from torchdev_lint.flow.device_values import (
-    as_device,
-    literal_device,
-    name_of_device,
-    same_device,
-    target_of,
-)
-from torchdev_lint.flow.lattice import CPU, UNKNOWN_DEVICE, Accelerator, Choice, Device, Symbol
-from torchdev_lint.flow.values import (
+from torchdev_lint.flow.domain.conditions import Atom
+from torchdev_lint.flow.domain.lattice import CPU, UNKNOWN_DEVICE, Accelerator, Choice, Device, Symbol
+from torchdev_lint.flow.domain.values import (
     NONE,
     UNKNOWN,
     DeviceType,
@@ -29,6 +22,13 @@ from torchdev_lint.flow.values import (
     Object,
     Tensor,
     Value,
+)
+from torchdev_lint.flow.torch_calls.device_values import (
+    as_device,
+    literal_device,
+    name_of_device,
+    same_device,
+    target_of,
 )
 
 FLAG = Atom("opaque", ("flag",), "flag")

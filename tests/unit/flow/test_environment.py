@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from torchdev_lint.flow.conditions import Atom, Formula, conjunction, negate
-from torchdev_lint.flow.environment import Environment, default_state, distinguishing, merge, merge_all
-from torchdev_lint.flow.lattice import CPU, UNKNOWN_DEVICE, Accelerator, Choice, Symbol, UnknownDevice
-from torchdev_lint.flow.values import NONE, Either, Object, State, Tensor, Value
+from torchdev_lint.flow.domain.conditions import Atom, Formula, conjunction, negate
+from torchdev_lint.flow.domain.environment import Environment, default_state, distinguishing, merge, merge_all
+from torchdev_lint.flow.domain.lattice import CPU, UNKNOWN_DEVICE, Accelerator, Choice, Symbol, UnknownDevice
+from torchdev_lint.flow.domain.values import NONE, Either, Object, State, Tensor, Value
 
 CUDA = Accelerator("cuda")
 FLAG, OTHER = Atom("opaque", ("flag",), "flag"), Atom("opaque", ("other",), "other")

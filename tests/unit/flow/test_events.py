@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from torchdev_lint.flow.events import DeviceLiteral, ModelCall
+from torchdev_lint.flow.activation.events import DeviceLiteral, ModelCall
 
 Events = Callable[..., list[Any]]
 

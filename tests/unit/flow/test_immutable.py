@@ -6,7 +6,7 @@ from dataclasses import field
 
 import pytest
 
-from torchdev_lint.flow.immutable import dataclass, replace
+from torchdev_lint.flow.domain.immutable import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

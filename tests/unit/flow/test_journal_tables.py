@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from torchdev_lint.flow.journal import Journal
-from torchdev_lint.flow.journal_tables import Group, Row, Table
+from torchdev_lint.flow.incremental.journal import Journal
+from torchdev_lint.flow.incremental.journal_tables import Group, Row, Table
 
 CHANGES: list[Callable[[Any], Any]] = [
     lambda table: table.pop("a"),

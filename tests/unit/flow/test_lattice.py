@@ -8,8 +8,8 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from torchdev_lint.flow.conditions import Atom, Formula, atoms, conjunction, disjunction, negate
-from torchdev_lint.flow.lattice import (
+from torchdev_lint.flow.domain.conditions import Atom, Formula, atoms, conjunction, disjunction, negate
+from torchdev_lint.flow.domain.lattice import (
     CPU,
     MAX_ATOMS,
     MAX_LEAVES,

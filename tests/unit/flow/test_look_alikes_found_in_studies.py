@@ -10,7 +10,7 @@ import pytest
 from torchdev_lint.config import Config
 from torchdev_lint.engine.findings import findings
 from torchdev_lint.engine.sources import DiskSources
-from torchdev_lint.flow.frame import MAX_CALL_DEPTH
+from torchdev_lint.flow.activation.frame import MAX_CALL_DEPTH
 from torchdev_lint.rules.codes import OFF_BY_DEFAULT
 
 HEAD = "import torch\nfrom torch import nn\n"

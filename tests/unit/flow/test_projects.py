@@ -12,7 +12,7 @@ from torchdev_lint.config import Config
 from torchdev_lint.diagnostics import Diagnostic
 from torchdev_lint.engine.check import check_source
 from torchdev_lint.engine.sources import DiskSources
-from torchdev_lint.flow import projects
+from torchdev_lint.flow.project import projects
 
 Check = Callable[..., "list[str]"]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from torchdev_lint.flow.events import ModelCall
+from torchdev_lint.flow.activation.events import ModelCall
 
 AGENT = """
 class Agent:

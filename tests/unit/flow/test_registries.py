@@ -9,7 +9,7 @@ import pytest
 from torchdev_lint.config import Config
 from torchdev_lint.engine.check import check_source
 from torchdev_lint.engine.sources import DiskSources
-from torchdev_lint.flow.registries import enters
+from torchdev_lint.flow.calling.registries import enters
 
 TABLE = """
 TABLE = {{}}

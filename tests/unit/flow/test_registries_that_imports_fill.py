@@ -9,8 +9,8 @@ import pytest
 from torchdev_lint.config import Config
 from torchdev_lint.engine.check import check_source
 from torchdev_lint.engine.sources import DiskSources
-from torchdev_lint.flow.analysis import Source
-from torchdev_lint.flow.projects import Project
+from torchdev_lint.flow.activation.analysis import Source
+from torchdev_lint.flow.project.projects import Project
 
 TABLE = """
 import torch

@@ -18,11 +18,11 @@ from torchdev_lint.diagnostics import Diagnostic
 from torchdev_lint.engine.check import check_source
 from torchdev_lint.engine.memory import Memory
 from torchdev_lint.engine.sources import DiskSources
-from torchdev_lint.flow.journal import Journal, same
-from torchdev_lint.flow.journal_tables import Group, Row, Table
-from torchdev_lint.flow.layout import difference
-from torchdev_lint.flow.observations import InterruptedReadingError, Observer
-from torchdev_lint.flow.values import Function, Literal, Object
+from torchdev_lint.flow.domain.values import Function, Literal, Object
+from torchdev_lint.flow.incremental.journal import Journal, same
+from torchdev_lint.flow.incremental.journal_tables import Group, Row, Table
+from torchdev_lint.flow.incremental.layout import difference
+from torchdev_lint.flow.incremental.observations import InterruptedReadingError, Observer
 from torchdev_lint.lsp.analysis import Analysis
 from torchdev_lint.lsp.knowledge import Known, know
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from torchdev_lint.flow.events import ModelCall
+from torchdev_lint.flow.activation.events import ModelCall
 
 CHOSEN = "device = torch.device('cuda' if torch.cuda.is_available() else 'cpu')\n"
 

@@ -8,10 +8,10 @@ import pytest
 from torchdev_lint.config import Config
 from torchdev_lint.engine.check import check_source
 from torchdev_lint.engine.memory import Memory
-from torchdev_lint.flow import positions
-from torchdev_lint.flow.journal import Journal
-from torchdev_lint.flow.trees import remembered, walk
-from torchdev_lint.flow.units import Body, Program, exchangeable, functions_of
+from torchdev_lint.flow.incremental.journal import Journal
+from torchdev_lint.flow.incremental.units import Body, Program, exchangeable, functions_of
+from torchdev_lint.flow.syntax import positions
+from torchdev_lint.flow.syntax.trees import remembered, walk
 
 TEXT = """\
 class Net:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from torchdev_lint.flow.conditions import Atom
-from torchdev_lint.flow.lattice import CPU, UNKNOWN_DEVICE, Accelerator, Choice, Origin, leaves
-from torchdev_lint.flow.values import (
+from torchdev_lint.flow.domain.conditions import Atom
+from torchdev_lint.flow.domain.lattice import CPU, UNKNOWN_DEVICE, Accelerator, Choice, Origin, leaves
+from torchdev_lint.flow.domain.values import (
     ABSENT,
     MAX_DEPTH,
     NONE,

@@ -1,0 +1,1 @@
+"""The activation: what all handlers are given."""

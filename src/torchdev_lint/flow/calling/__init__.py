@@ -1,0 +1,1 @@
+"""Calls and functions of the program."""

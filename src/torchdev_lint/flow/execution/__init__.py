@@ -1,0 +1,1 @@
+"""Executing statements and expressions."""

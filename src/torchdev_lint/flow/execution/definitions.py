@@ -1,0 +1,105 @@
+"""Statements that bind a name to what they define or import: functions, classes, imports."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from torchdev_lint.flow.activation.frame import Frame, statement
+from torchdev_lint.flow.calling.decorators import announce, decorated, run_on_class
+from torchdev_lint.flow.calling.functions import evaluate_defaults
+from torchdev_lint.flow.domain.values import (
+    Class,
+    Function,
+)
+from torchdev_lint.flow.instances.classes import ClassModel, decorator_names
+
+
+@statement(cst.FunctionDef)
+def visit_FunctionDef(frame: Frame, node: cst.FunctionDef) -> None:
+    defaults = evaluate_defaults(frame, node)
+    function = Function(node, node.name.value, frame, decorators=decorator_names(node), defaults=defaults)
+    frame.bind(node.name.value, decorated(frame, node, function))
+    frame.analysis.notes["defined under", id(node)] = frame.env.path
+    frame.analysis.meet(function)
+
+
+@statement(cst.ClassDef)
+def visit_ClassDef(frame: Frame, node: cst.ClassDef) -> None:
+    bases = tuple(frame.analysis.imports.force(frame.evaluate(base.value)) for base in node.bases)
+    model = ClassModel(node.name.value, node, frame, bases, decorators=decorator_names(node))
+    for keyword in node.keywords:
+        if keyword.keyword is not None and keyword.keyword.value == "metaclass":
+            model.metaclass = frame.analysis.imports.force(frame.evaluate(keyword.value))
+    body = Frame(
+        frame.analysis,
+        frame.env.inside(),
+        parent=frame,
+    )
+    if model.is_enum:
+        frame.analysis.quiet += 1  # the members of an enumeration are names
+    fields: list[str] = []
+    for line in node.body.body:
+        if isinstance(line, cst.FunctionDef):
+            evaluate_defaults(body, line)
+            names = decorator_names(line)
+            if "setter" in names or "deleter" in names:
+                if "setter" in names:
+                    model.setters[line.name.value] = line
+                continue
+            model.methods[line.name.value] = line
+            plain = Function(line, line.name.value, body, decorators=names)
+            wrapped = decorated(body, line, plain)
+            if isinstance(wrapped, Function) and wrapped != plain:
+                model.wrapped[line.name.value] = wrapped
+            continue
+        if isinstance(line, cst.SimpleStatementLine):
+            fields += [
+                part.target.value
+                for part in line.body
+                if isinstance(part, cst.AnnAssign) and isinstance(part.target, cst.Name)
+            ]
+        body.execute([line])
+    if model.is_enum:
+        frame.analysis.quiet -= 1
+    inherited = [name for base in model.bases_in_file() for name in base.fields]
+    model.fields = tuple(dict.fromkeys([*inherited, *fields]))
+    model.attributes = frame.analysis.table(dict(body.env.names))
+    model.replaced = frame.analysis.table({})
+    frame.env.heap = body.env.heap
+    frame.bind(node.name.value, Class(model))
+    announce(frame, node, model)
+    for name, method in model.methods.items():
+        frame.analysis.meet(model.function(method, name, None))
+    run_on_class(frame, node, Class(model))
+    model.is_complete = True
+
+
+@statement(cst.Import)
+def visit_Import(frame: Frame, node: cst.Import) -> None:
+    for alias in node.names:
+        path = _dotted_name(alias.name)
+        frame.analysis.imported.add(path.partition(".")[0])
+        if alias.asname is not None and isinstance(alias.asname.name, cst.Name):
+            frame.bind(alias.asname.name.value, frame.analysis.imports.imported(frame, path, ""))
+        else:
+            frame.bind(path.partition(".")[0], frame.analysis.imports.package(frame, path))
+
+
+@statement(cst.ImportFrom)
+def visit_ImportFrom(frame: Frame, node: cst.ImportFrom) -> None:
+    base = "." * len(node.relative) + ("" if node.module is None else _dotted_name(node.module))
+    frame.analysis.imported.add(base.partition(".")[0])
+    if isinstance(node.names, cst.ImportStar):
+        frame.analysis.imports.star(frame, base)
+        return
+    for alias in node.names:
+        name = _dotted_name(alias.name)
+        bound = alias.name if alias.asname is None else alias.asname.name
+        assert isinstance(bound, cst.Name)
+        frame.bind(bound.value, frame.analysis.imports.imported(frame, base, name))
+
+
+def _dotted_name(node: cst.BaseExpression) -> str:
+    if isinstance(node, cst.Attribute):
+        return f"{_dotted_name(node.value)}.{node.attr.value}"
+    return node.value if isinstance(node, cst.Name) else ""

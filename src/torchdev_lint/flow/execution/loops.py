@@ -1,0 +1,159 @@
+"""Loops: item by item over a few known things, else twice, as their first and second iteration would run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import libcst as cst
+
+from torchdev_lint.flow.activation.frame import Counter, Frame, Loop, statement
+from torchdev_lint.flow.domain.conditions import (
+    FALSE,
+    TRUE,
+    Key,
+)
+from torchdev_lint.flow.domain.environment import Environment, merge, merge_all
+from torchdev_lint.flow.domain.values import (
+    Items,
+    Object,
+    State,
+    Value,
+)
+from torchdev_lint.flow.execution import truths, turns
+from torchdev_lint.flow.execution.iteration import counts_only, indexes_with, is_exact, iterate, rounds
+from torchdev_lint.flow.execution.patterns import assign
+from torchdev_lint.flow.mistakes import lost_copies
+from torchdev_lint.flow.nn_modules import loaders, looped_parameters
+from torchdev_lint.flow.syntax.trees import walk
+
+
+@statement(cst.For)
+def visit_For(frame: Frame, node: cst.For) -> None:
+    iterable = frame.evaluate(node.iter)
+    known = is_exact(frame, iterable) and not (
+        counts_only(node.iter) and not indexes_with(frame, node.target, [node.body])
+    )
+    # nested loops multiply: beyond the budget each body is run once
+    again = 2 if frame.analysis.budget > 0 else 1
+    items = (
+        rounds(frame, iterable) if known else [loaders.anew(frame, node, iterate(frame, iterable))] * again
+    )
+    lost_copies.check(frame, node, items)
+
+    start = frame.env.heap
+
+    def enter(iteration: int) -> None:
+        if iteration and not known:
+            _renew(frame, items[iteration], start)
+        assign(frame, node.target, items[iteration])
+
+    counter = None if known or again == 1 else turns.counter_of(frame, node)
+    owners = looped_parameters.owners(frame, node)
+    _loop(
+        frame,
+        node.body.body,
+        enter,
+        node.orelse,
+        rounds=len(items),
+        exact=known,
+        counter=counter,
+        owners=owners,
+    )
+
+
+def _renew(frame: Frame, item: Value, start: Mapping[Key, State]) -> None:
+    """Another item of a loop: what was done with the one before has not been done with this one, nor with its parts."""
+    heap = frame.env.heap
+    wholes = {
+        one.key for one in (item.items if isinstance(item, Items) else (item,)) if isinstance(one, Object)
+    }
+    for key in [key for key, state in heap.items() if start.get(key) is not state and _is_part(key, wholes)]:
+        if key in start:
+            heap[key] = start[key]
+        else:
+            del heap[key]
+
+
+def _is_part(key: Key, wholes: set[Key]) -> bool:
+    """Whether a thing is one of some, or a part of one: `batch`, `batch[0]`, `batch.x`."""
+    while isinstance(key, tuple) and key:
+        if key in wholes:
+            return True
+        if key[0] not in ("item", "attr"):
+            return False
+        key = key[1]
+    return False
+
+
+@statement(cst.While)
+def visit_While(frame: Frame, node: cst.While) -> None:
+    test = truths.condition(frame, node.test)
+    # what holds at first (`while step < 500`) will not hold for ever, unless nothing in it can change
+    endless = test == TRUE and not any(
+        isinstance(part, cst.Name) and part.value != "True" for part in walk(node.test)
+    )
+
+    def enter(iteration: int) -> None:
+        if not endless:
+            frame.env.assume(truths.condition(frame, node.test))
+
+    if test == FALSE:
+        frame.execute([] if node.orelse is None else node.orelse.body.body)
+        return
+    again = 2 if frame.analysis.budget > 0 else 1
+    _loop(frame, node.body.body, enter, node.orelse, rounds=again, endless=endless)
+
+
+def _loop(
+    frame: Frame,
+    body: Sequence[cst.CSTNode],
+    enter: Callable[[int], None],
+    orelse: cst.Else | None,
+    *,
+    rounds: int,
+    exact: bool = False,
+    endless: bool = False,
+    counter: Counter | None = None,
+    owners: looped_parameters.Owners | None = None,
+) -> None:
+    """Run a loop's body: for each known item (`exact`), else twice, after which what still changes is unknown.
+
+    Each iteration that is run is exact, so that a fault which only shows in the second one (state carried over) is
+    seen, and nothing is reported that an actual iteration would not meet.
+    """
+    before, salt, outer_round = frame.env, frame.salt, frame.round
+    loop = Loop(counter=counter, exact=exact, owners=owners or {})
+    frame.loops.append(loop)
+    current, ends = before.copy(), []
+    for iteration in range(rounds):
+        frame.salt = (*salt, iteration)
+        loop.turn = iteration
+        if exact:
+            frame.round = (*outer_round, iteration)
+        frame.env, frame.alive = current, True
+        enter(iteration)
+        frame.execute(body)
+        end = merge_all([*([frame.env] if frame.alive else []), *loop.continues])
+        loop.continues.clear()
+        if end is None:
+            break
+        ends.append(end)
+        current = end.copy()
+    frame.loops.pop()
+    frame.salt, frame.round = salt, outer_round
+    after: Environment | None = None
+    if ends:
+        merged = ends[-1] if exact else merge(ends[0], ends[-1])
+        assert merged is not None
+        # whoever comes out of a loop over known items has not returned from any of its rounds
+        path = merged.path if exact else before.path
+        after = Environment(merged.names, merged.heap, path, merged.default_device, merged.imported)
+    elif not endless:
+        after = before
+    if endless:
+        after = None
+    if orelse is not None and after is not None:
+        after = frame.run_branch(after, orelse.body.body)
+    for exit_ in loop.breaks:
+        exit_.path = before.path
+    frame.resume(after, *loop.breaks)

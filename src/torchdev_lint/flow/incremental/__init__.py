@@ -1,0 +1,1 @@
+"""Reading again after an edit, for the language server."""

@@ -1,0 +1,1 @@
+"""Classes and objects of the program."""

@@ -1,0 +1,1 @@
+"""What stub files and command lines say."""

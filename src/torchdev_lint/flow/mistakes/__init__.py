@@ -1,0 +1,1 @@
+"""Finding mistakes that are no conflict of two operands."""

@@ -1,0 +1,87 @@
+"""One argument is brought to the CPU before it is read, another is not: `y.cpu().numpy()`, and then `x.numpy()`.
+
+Nobody says where a caller has its tensors, and a function may well be for those on the CPU only. But this one is not: it
+brings an argument over, so whoever wrote it reckons with an accelerator, and the other argument comes from the same caller.
+"""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from torchdev_lint.flow.activation.frame import Frame
+from torchdev_lint.flow.read_alone.evidence import receiver_name
+from torchdev_lint.flow.syntax.trees import all_parameters, walk
+
+_OF_DEVICES = re.compile(r"(?i)gpu|cuda|device|accelerat")
+"""Names that speak of devices."""
+
+
+def brought_beside(frame: Frame, parameter: str) -> str:
+    """The argument of the function that is brought to the CPU and read, if this one never is; else empty."""
+    if frame.function is None or not isinstance(frame.function.node, cst.FunctionDef):
+        return ""
+    return frame.analysis.learn(_brought, frame.function.node, parameter)
+
+
+def is_chosen(frame: Frame, node: cst.BaseExpression, receiver: cst.BaseExpression) -> bool:
+    """Whether the other branch of a choice by a device brings what is read here: `y.cpu().numpy() if on_gpu else y.numpy()`.
+
+    Whoever wrote it knows when the tensor is on an accelerator.
+    """
+    scope = frame.analysis.module if frame.function is None else frame.function.node
+    name = receiver_name(receiver)
+    return bool(name) and frame.analysis.learn(_is_brought_otherwise, scope, node, name)
+
+
+def _is_brought_otherwise(scope: cst.CSTNode, node: cst.CSTNode, name: str) -> bool:
+    for choice in walk(scope):
+        if not isinstance(choice, (cst.If, cst.IfExp)) or choice.orelse is None:
+            continue
+        if not any(
+            isinstance(part, cst.Name) and _OF_DEVICES.search(part.value) for part in walk(choice.test)
+        ):
+            continue
+        for here, there in ((choice.body, choice.orelse), (choice.orelse, choice.body)):
+            if any(part is node for part in walk(here)) and any(_brings(part, name) for part in walk(there)):
+                return True
+    return False
+
+
+def _brings(node: cst.CSTNode, name: str) -> bool:
+    match node:
+        case cst.Call(func=cst.Attribute(value=receiver, attr=cst.Name(value="numpy"))):
+            return _is_brought(receiver) and receiver_name(receiver) == name
+        case _:
+            return False
+
+
+def _brought(function: cst.FunctionDef, parameter: str) -> str:
+    names = {one.name.value for one in all_parameters(function.params)}
+    found = ""
+    for node in walk(function.body):
+        match node:
+            case cst.Call(func=cst.Attribute(value=receiver, attr=cst.Name(value="numpy"))) if _is_brought(
+                receiver
+            ):
+                name = receiver_name(receiver)
+                if name in names and name != parameter:
+                    found = found or name
+            case cst.Attribute(value=cst.Name(value=name), attr=cst.Name(value="cpu" | "to")) if (
+                name == parameter
+            ):
+                return ""
+            case _:
+                pass
+    return found
+
+
+def _is_brought(receiver: cst.BaseExpression) -> bool:
+    """Whether a chain of methods brings what it is called on to the CPU: `x.detach().cpu()`."""
+    current = receiver
+    while isinstance(current, (cst.Call, cst.Attribute, cst.Subscript)):
+        if isinstance(current, cst.Attribute) and current.attr.value == "cpu":
+            return True
+        current = current.func if isinstance(current, cst.Call) else current.value
+    return False

@@ -1,0 +1,1 @@
+"""Modules, optimizers and data."""

@@ -1,0 +1,196 @@
+"""How the code that loads a checkpoint is used: on the way to an accelerator, or after a training of the same run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from torchdev_lint.flow.activation.frame import Frame
+from torchdev_lint.flow.nn_modules import loading_scopes
+from torchdev_lint.flow.nn_modules.saved_files import SAVERS
+from torchdev_lint.flow.project.accelerator_programs import names_accelerator, running_with
+from torchdev_lint.flow.project.project_calls import argument_given, calls_by_others
+from torchdev_lint.flow.project.settled_flags import settled_in
+from torchdev_lint.flow.syntax.trees import all_parameters, dotted, walk
+
+_TRAINS = re.compile(r"(?i)(?:^|_)(?:train|fit|training)(?:_(?!dat|load|set|iter|trans)|$)")
+"""Functions that train, by name; not those that make the data for it."""
+
+_NEEDS_ONE = frozenset(
+    f"torch.cuda.{name}"
+    for name in ("get_device_name", "get_device_properties", "get_device_capability", "current_device")
+)
+"""What raises where there is no GPU (torch/cuda/__init__.py, `_lazy_init`)."""
+
+
+def goes_on_with_accelerator(frame: Frame, call: cst.Call) -> bool:
+    """Whether what runs along with the load, or with each call of its function, uses an accelerator, whatever the machine."""
+    settled = frame.analysis.learn(settled_in, frame.analysis)
+    if _uses_accelerator(loading_scopes.scope_of(frame), call, settled) or _is_made_to_train(frame, settled):
+        return True
+    calls = [
+        (frame.analysis.module if scope is None else scope, made)
+        for made, scope in _calls(frame)
+        if made is not call
+    ]
+    return bool(calls) and all(_uses_accelerator(scope, made) for scope, made in calls)
+
+
+def follows_training(frame: Frame, call: cst.Call) -> bool:
+    """Whether what loads comes after a call that trains, or so does every call of its function: `train(args)`, then `test(args)`.
+
+    The cells of a notebook are run on different days.
+    """
+    scope = loading_scopes.scope_of(frame)
+    if not (isinstance(scope, cst.Module) and frame.analysis.options.in_cells) and _trained_before(
+        scope, call
+    ):
+        return True
+    calls = list(_calls(frame, elsewhere=False))
+    return bool(calls) and all(
+        _trained_before(frame.analysis.module if scope is None else scope, made) for made, scope in calls
+    )
+
+
+def follows_saving(frame: Frame, call: cst.Call) -> bool:
+    """Whether each call of the function comes after one that saves under the name that it is given: `convert(path)`, then `pack(path)`.
+
+    The cells of a notebook are run on different days.
+    """
+    function, path = frame.function, call.args[0].value
+    if (
+        frame.analysis.options.in_cells
+        or function is None
+        or not isinstance(function.node, cst.FunctionDef)
+        or not isinstance(path, cst.Name)
+    ):
+        return False
+    node = function.node
+    calls = list(_calls(frame, elsewhere=False))
+    return bool(calls) and all(
+        (given := argument_given(node, made, path.value)) is not None
+        and _saved_before(frame, frame.analysis.module if scope is None else scope, made, given)
+        for made, scope in calls
+    )
+
+
+def _saved_before(frame: Frame, scope: cst.CSTNode, call: cst.Call, file: cst.BaseExpression) -> bool:
+    name = frame.analysis.text(file)
+    for node in running_with(scope, call, certain=False):
+        if node is call:
+            return False
+        if isinstance(node, cst.Call) and any(
+            frame.analysis.text(one.value) == name and _saves_to(frame, node, one) for one in node.args
+        ):
+            return True
+    return False
+
+
+def _saves_to(frame: Frame, call: cst.Call, argument: cst.Arg) -> bool:
+    """Whether a call saves under the name that it is given: it does by itself, or is one of a function of the file that does."""
+    called = dotted(call.func) or ""
+    if called in SAVERS:
+        return True
+    return any(
+        isinstance(line, cst.FunctionDef)
+        and line.name.value == called
+        and any(
+            argument_given(line, call, parameter.name.value) is argument.value
+            and _saves_under(line, parameter.name.value)
+            for parameter in all_parameters(line.params)
+        )
+        for line in frame.analysis.module.body
+    )
+
+
+def _saves_under(function: cst.FunctionDef, parameter: str) -> bool:
+    return any(
+        isinstance(node, cst.Call)
+        and dotted(node.func) in SAVERS
+        and any(dotted(one.value) == parameter for one in node.args[1:])
+        for node in walk(function.body)
+    )
+
+
+def _calls(frame: Frame, *, elsewhere: bool = True) -> Iterator[tuple[cst.Call, cst.FunctionDef | None]]:
+    """The calls of the function, and the outermost functions that they stand in."""
+    function = frame.function
+    if function is None or not isinstance(function.node, cst.FunctionDef):
+        return
+    owner = "" if function.owner is None else function.owner.name
+    if elsewhere or not owner:
+        yield from calls_by_others(frame, function.node, owner, elsewhere=elsewhere)
+
+
+def _is_made_to_train(frame: Frame, settled: frozenset[str]) -> bool:
+    """Whether an object loads where it is made, whose class trains on an accelerator, whatever the machine."""
+    function = frame.function
+    if function is None or function.owner is None or function.name != "__init__":
+        return False
+    methods = (line for line in function.owner.node.body.body if isinstance(line, cst.FunctionDef))
+    return any(
+        (_TRAINS.search(method.name.value) is not None or method.name.value == "run")
+        and _uses_accelerator(method, None, settled)
+        for method in methods
+    )
+
+
+def _uses_accelerator(
+    scope: cst.CSTNode, call: cst.Call | None, settled: frozenset[str] = frozenset()
+) -> bool:
+    named: set[str] = set()
+    for node in running_with(scope, call, certain=False, settled=settled):
+        match node:
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=value):
+                named.discard(name)
+                if names_accelerator(value, frozenset(), numbered=True):
+                    named.add(name)
+            case cst.Call(func=cst.Attribute(attr=cst.Name(value="cuda")), args=[]):
+                return True
+            case cst.Call(func=cst.Attribute(attr=cst.Name(value="to")), args=[cst.Arg(value=where), *_]) if (
+                names_accelerator(where, named, numbered=True)
+            ):
+                return True
+            case cst.Arg(keyword=cst.Name(value="device"), value=where) if names_accelerator(
+                where, named, numbered=True
+            ):
+                return True
+            case cst.Arg(keyword=cst.Name(value="accelerator"), value=cst.SimpleString() as kind) if (
+                kind.raw_value in ("gpu", "cuda")
+            ):
+                return True  # lightning raises where there is none (lightning/pytorch/trainer/connectors/accelerator_connector.py)
+            case cst.Call(func=function) if dotted(function) in _NEEDS_ONE:
+                return True
+            case _:
+                pass
+    return False
+
+
+def _trained_before(scope: cst.CSTNode, call: cst.Call) -> bool:
+    for node in running_with(scope, call, certain=False):
+        if node is call:
+            return False
+        if isinstance(node, (cst.For, cst.While)) and loading_scopes.trains(node):
+            return True
+        if (
+            isinstance(node, cst.Call)
+            and _TRAINS.search((dotted(node.func) or "").rpartition(".")[2])
+            and not _is_switch(node)
+            and not any(part is call for part in walk(node))
+        ):
+            return True
+    return False
+
+
+def _is_switch(call: cst.Call) -> bool:
+    """Whether a call only puts a module in the mode of training: `net.train()`, `net.train(False)`; not `trainer.train()`."""
+    match call:
+        case cst.Call(func=cst.Attribute(value=receiver, attr=cst.Name(value="train")), args=arguments):
+            given = [one.value for one in arguments]
+            return "trainer" not in (dotted(receiver) or "").lower() and (
+                not given or (isinstance(given[0], cst.Name) and given[0].value in ("True", "False", "mode"))
+            )
+        case _:
+            return False

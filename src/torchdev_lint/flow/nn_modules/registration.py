@@ -1,0 +1,550 @@
+"""What becomes an attribute of a module without being registered in it, and so does not move when the module does.
+
+A plain tensor, or tensors and modules in a plain list, tuple or dict: `Module.to` leaves them where they are
+(torch/nn/modules/module.py, `_apply` walks `_parameters`, `_buffers` and `_modules` only). The note is kept in the origin of
+the device, so that whoever finds the thing at fault later knows where it was put away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from torchdev_lint.flow.activation.analysis import AttributeSite
+from torchdev_lint.flow.activation.events import LateSubmodule, UnregisteredModule, UnregisteredTensor
+from torchdev_lint.flow.activation.frame import Frame
+from torchdev_lint.flow.domain.immutable import replace
+from torchdev_lint.flow.domain.lattice import (
+    ATTRIBUTE,
+    UNKNOWN_DEVICE,
+    Anywhere,
+    Conflict,
+    Cpu,
+    Device,
+    Leaf,
+    Level,
+    Origin,
+    UnknownDevice,
+    conflict,
+    describe,
+    leaves,
+    with_origin,
+)
+from torchdev_lint.flow.domain.values import (
+    UNKNOWN,
+    AnyOf,
+    Api,
+    Either,
+    Entries,
+    Items,
+    Many,
+    Object,
+    Tensor,
+    Value,
+    each_of,
+)
+from torchdev_lint.flow.instances import held_helpers
+from torchdev_lint.flow.nn_modules.attached_parts import ATTACHED, SOMEWHERE, is_within, whole_of
+from torchdev_lint.flow.syntax.trees import dotted, remembered, walk
+from torchdev_lint.flow.telling.cures import target_expression
+from torchdev_lint.flow.torch_calls import operands
+from torchdev_lint.torch_api.modules import IN_PLACE_MOVES
+
+LATE = "late"
+_HOLDS_MODULES = "holds modules"
+_HOLDS_TENSORS = "holds tensors"
+
+
+def noted(frame: Frame, holder: Value, name: str, value: Value) -> Value:
+    """The value as it is kept under `holder.name`."""
+    if isinstance(holder, Either):
+        # the same thing becomes a part of whichever it is
+        for one in (holder.then, holder.otherwise):
+            value = noted(frame, one, name, value)
+        return value
+    if not isinstance(holder, Object) or frame.state(holder).kind != "module":
+        return value
+    if isinstance(value, Tensor) and frame.building() and _is_placeholder(frame, name, value):
+        return replace(value, device=UNKNOWN_DEVICE)
+    if isinstance(value, Tensor) and frame.building() and name in frame.state(holder).registered:
+        return value  # the new value of a buffer
+    key = (holder.key, name)
+    if frame.assigning is not None:
+        frame.analysis.attribute_sites.setdefault(key, AttributeSite(frame.assigning, name, frame.uid))
+    site = frame.analysis.attribute_sites.get(key)
+    if site is None:
+        return value
+    if isinstance(value, Object) and frame.state(value).api.startswith("torch.nn."):
+        frame.analysis.notes["module at", id(site.node)] = frame.assigning is site.node
+    elif frame.assigning not in (None, site.node) and frame.analysis.notes.get(("module at", id(site.node))):
+        # that assignment registers; it is another branch that does not
+        site = AttributeSite(frame.assigning, name, frame.uid)
+        frame.analysis.attribute_sites[("again", (id(frame.assigning),)), name] = site
+    elif frame.assigning not in (None, site.node) and _takes_data(frame.assigning, site):
+        site = AttributeSite(frame.assigning, name, frame.uid, after=True)
+        frame.analysis.attribute_sites[("again", (id(frame.assigning),)), name] = site
+    if isinstance(value, Object):
+        state = frame.state(value)
+        if (
+            frame.assigning is not None
+            and frame.state(holder).moved
+            and state.kind == "module"
+            and not state.moved
+        ):
+            _mark_late(frame, value, _attached_by(frame, holder, frame.assigning))
+        if frame.building():
+            _mark_helper(frame, value, Origin(site.node, ATTRIBUTE, frame.uid, name=name))
+        return value
+    if not frame.building() and frame.assigning is not None:
+        if _made_here(frame, value):
+            return value  # the factory itself is at fault
+        if isinstance(value, Tensor) and all(
+            leaf.origin is not None and leaf.origin.passed(ATTRIBUTE) for leaf in leaves(value.device)
+        ):
+            return value  # made anew where the attribute was before
+        site = AttributeSite(frame.assigning, name, frame.uid, late=True)
+        # the `self` of a method that is read alone may have been moved
+        if frame.state(holder).moved or holder.key[0] == "self":
+            frame.analysis.attribute_sites[("late", (id(frame.assigning),)), name] = site
+    elif frame.assigning is not None and frame.state(holder).moved:
+        target = target_expression(frame, frame.state(holder).device)
+        site = AttributeSite(frame.assigning, name, frame.uid, late=True, target=target)
+        frame.analysis.attribute_sites[("late", (id(frame.assigning),)), name] = site
+    return _mark(frame, value, Origin(site.node, ATTRIBUTE, frame.uid, name=name), inside=False)
+
+
+def _takes_data(assigning: cst.CSTNode, first: AttributeSite) -> bool:
+    """Whether a tensor is made of what was assigned first: `self.alpha = alpha`, and, of a list, `self.alpha = torch.tensor(alpha)`."""
+    data, made = assigned_value(first.node, first.name), assigned_value(assigning, first.name)
+    return (
+        isinstance(data, cst.Name)
+        and isinstance(made, cst.Call)
+        and isinstance(made.func, cst.Attribute)
+        and made.func.attr.value in _OF_DATA
+        and any(isinstance(part, cst.Name) and part.value == data.value for part in walk(made))
+    )
+
+
+_OF_DATA = frozenset("tensor as_tensor asarray from_numpy Tensor FloatTensor DoubleTensor LongTensor".split())
+"""What makes a tensor of numbers, lists and arrays."""
+
+
+def _is_placeholder(frame: Frame, name: str, value: Tensor) -> bool:
+    """Whether `torch.empty(1)` stands for what another method will keep there: nobody computes with what was never filled.
+
+    A method that makes it and sets the attribute is no other: `__init__` leaves the work to it.
+    """
+    origins = [leaf.origin for leaf in leaves(value.device)]
+    owner = None if frame.function is None else frame.function.owner
+    if owner is None or not all(
+        origin is not None
+        and origin.what == "factory"
+        and isinstance(origin.node, cst.Call)
+        and isinstance(origin.node.func, cst.Attribute)
+        and origin.node.func.attr.value == "empty"
+        for origin in origins
+    ):
+        return False
+    return any(
+        isinstance(node, cst.AssignTarget)
+        and isinstance(node.target, cst.Attribute)
+        and dotted(node.target) == f"self.{name}"
+        for method in owner.methods.values()
+        if method.name.value != "__init__" and not any(_makes(method, origin) for origin in origins)
+        for node in walk(method.body)
+    )
+
+
+def _makes(method: cst.FunctionDef, origin: Origin | None) -> bool:
+    return origin is not None and any(node is origin.node for node in walk(method.body))
+
+
+def note_late(frame: Frame, holder: Object, part: Object, node: cst.CSTNode) -> bool:
+    """Whether a module that `node` puts into another one comes too late to be moved with it."""
+    state = frame.state(part)
+    if not frame.state(holder).moved or state.kind != "module" or state.moved or _is_late(state.device):
+        return False
+    _mark_late(frame, part, _attached_by(frame, holder, node))
+    return True
+
+
+def _attached_by(frame: Frame, holder: Object, node: cst.CSTNode) -> Origin:
+    """What attaches a part too late: `node`, or the call that hands the module to another file's function once it was moved.
+
+    Such a function is right for who calls it before the move.
+    """
+    entered = frame.entrance()
+    caller = entered.caller
+    if not frame.source.foreign or caller is None or not isinstance(entered.call, cst.Call):
+        return Origin(node, LATE, frame.uid)
+    origins = [leaf.origin for leaf in leaves(frame.state(holder).device)]
+    before = all(origin is None or origin.root().frame < entered.uid for origin in origins)
+    given = (one for value in entered.handed.values() for one in each_of(value) if isinstance(one, Object))
+    if before and any(one == holder or is_within(frame, holder, one) for one in given):
+        return Origin(entered.call, LATE, caller.uid)
+    return Origin(node, LATE, frame.uid)
+
+
+def note_attached(frame: Frame, holder: Value, part: Value, node: cst.CSTNode) -> None:
+    """`setattr(parent, name, part)`: whatever it is called, it is a part of the whole, and comes too late if that was moved before."""
+    whole = whole_of(frame, holder)
+    if whole is None:
+        return
+    late = isinstance(part, Object) and note_late(frame, whole, part, node)
+    state = frame.state(whole)
+    if late:
+        frame.analysis.notes[ATTACHED] = True
+        state = replace(state.with_attribute(SOMEWHERE, part), registered=state.registered | {SOMEWHERE})
+    elif SOMEWHERE in state.attributes:
+        state = state.with_attribute(SOMEWHERE, UNKNOWN)  # what is put there now may take its place
+    frame.set_state(whole, state)
+
+
+def _mark_late(frame: Frame, thing: Object, origin: Origin) -> None:
+    """Note that a module, with those of its parts that were not moved by themselves, was attached too late."""
+    state = frame.state(thing)
+    attributes = dict(state.attributes)
+    frame.set_state(thing, replace(state, device=with_origin(state.device, origin, wrap=True)))
+    for name in state.registered:
+        held = attributes.get(name)
+        if isinstance(held, Tensor):
+            attributes[name] = replace(held, device=with_origin(held.device, origin, wrap=True))
+        elif (
+            isinstance(held, Object)
+            and not frame.state(held).moved
+            and not _is_late(frame.state(held).device)
+        ):
+            _mark_late(frame, held, origin)
+    frame.set_state(thing, replace(frame.state(thing), attributes=attributes))
+
+
+def _is_late(device: Device) -> bool:
+    return any(leaf.origin is not None and leaf.origin.what == LATE for leaf in leaves(device))
+
+
+def _places(frame: Frame, thing: Object) -> Iterator[Device]:
+    """Where a module is; where its parts and tensors are, if they are not all in one place."""
+    state = frame.state(thing)
+    yield state.device
+    if not any(isinstance(leaf, UnknownDevice) for leaf in leaves(state.device)):
+        return
+    for name in sorted(state.registered):
+        held = state.attributes.get(name)
+        if isinstance(held, Tensor):
+            yield held.device
+        elif isinstance(held, Object) and _is_late(frame.state(held).device):
+            yield from _places(frame, held)
+
+
+def _made_here(frame: Frame, value: Value) -> bool:
+    if not isinstance(value, Tensor):
+        return False
+    return any(
+        leaf.origin is not None and leaf.origin.root().frame == frame.uid for leaf in leaves(value.device)
+    )
+
+
+def _mark(frame: Frame, value: Value, origin: Origin, *, inside: bool) -> Value:
+    match value:
+        case Tensor(parameter=False):
+            if inside:
+                frame.analysis.notes[_HOLDS_TENSORS, id(origin.node)] = True
+            return replace(value, device=_noted_once(value.device, origin))
+        case Items(items):
+            return Items(tuple(_mark(frame, item, origin, inside=True) for item in items))
+        case Many(element):
+            return Many(_mark(frame, element, origin, inside=True))
+        case Entries(entries=entries, default=default):
+            marked = tuple((key, _mark(frame, entry, origin, inside=True)) for key, entry in entries)
+            return Entries(marked, _mark(frame, default, origin, inside=True))
+        case Either(guard, then, otherwise):
+            return Either(
+                guard,
+                _mark(frame, then, origin, inside=inside),
+                _mark(frame, otherwise, origin, inside=inside),
+            )
+        case Object() if inside and frame.state(value).kind == "module":
+            frame.analysis.notes[_HOLDS_MODULES, id(origin.node)] = True
+            _mark_module(frame, value, origin)
+            return value
+        case AnyOf(things):
+            for thing in things:
+                _mark(frame, thing, origin, inside=inside)
+            return value
+        case _:
+            return value
+
+
+def _mark_helper(frame: Frame, thing: Object, origin: Origin) -> None:
+    """Note it of the tensors that a plain object of the module's keeps."""
+    kept = {
+        name: replace(held, device=_noted_once(held.device, origin))
+        for name, held in held_helpers.kept_tensors(frame, thing)
+    }
+    if kept:
+        frame.analysis.notes[_HOLDS_TENSORS, id(origin.node)] = True
+        state = frame.state(thing)
+        frame.set_state(thing, replace(state, attributes={**state.attributes, **kept}))
+
+
+def _mark_module(frame: Frame, thing: Object, origin: Origin) -> None:
+    """Note it of a module in a plain container, and of what is registered in it: all of that stays behind."""
+    state = frame.state(thing)
+    attributes = dict(state.attributes)
+    frame.set_state(thing, replace(state, device=_noted_once(state.device, origin)))
+    for name in state.registered:
+        held = attributes.get(name, UNKNOWN)
+        if isinstance(held, Tensor):
+            attributes[name] = replace(held, device=_noted_once(held.device, origin))
+        # of a block that a loop builds over and over: one of those that it held in each turn
+        for part in each_of(held):
+            if (
+                isinstance(part, Object)
+                and frame.state(part).kind == "module"
+                and not frame.state(part).moved
+            ):
+                _mark_module(frame, part, origin)
+    frame.set_state(thing, replace(frame.state(thing), attributes=attributes))
+
+
+def _noted_once(device: Device, origin: Origin) -> Device:
+    known = all(leaf.origin is not None and leaf.origin.what == ATTRIBUTE for leaf in leaves(device))
+    return device if known else with_origin(device, origin, wrap=True)
+
+
+def attribute_site(frame: Frame, leaf: Leaf) -> AttributeSite | None:
+    """The assignment by which a thing on the CPU became an unregistered attribute of a module."""
+    origin = leaf.origin if isinstance(leaf, Cpu) else None
+    while origin is not None:
+        if origin.what == ATTRIBUTE:
+            sites = [
+                site
+                for site in frame.analysis.attribute_sites.values()
+                if site.node is origin.node and origin.name in ("", site.name)
+            ]
+            # an assignment that is run when the module has been moved is cured as one, wherever else it is run
+            return next((site for site in sites if site.late), sites[0] if sites else None)
+        origin = origin.inner
+    return None
+
+
+def publish_kept_module(frame: Frame, node: cst.CSTNode, found: Conflict) -> bool:
+    """Whether the tensor at fault is a parameter of a module in a plain container; then that container is published."""
+    site = attribute_site(frame, found.right)
+    if site is None or (_HOLDS_MODULES, id(site.node)) not in frame.analysis.notes:
+        return False
+    publish_module(frame, node, site, found, describe(found.left))
+    return True
+
+
+def publish_tensor(
+    frame: Frame,
+    node: cst.CSTNode,
+    site: AttributeSite,
+    found: Conflict,
+    *,
+    met: str,
+    met_device: str,
+    target: str | None,
+) -> None:
+    """A tensor that is an unregistered attribute met one that is elsewhere."""
+    value = assigned_value(site.node, site.name)
+    origin = found.right.origin
+    kept = (_HOLDS_TENSORS, id(site.node)) in frame.analysis.notes or (
+        origin is not None and isinstance(value, (cst.List, cst.Tuple, cst.Dict, cst.ListComp, cst.DictComp))
+    )
+    frame.analysis.publish(
+        ("attribute", id(site.node), site.name),
+        UnregisteredTensor(
+            node=site.node,
+            attribute=site.name,
+            receiver=None if site.after else _receiver(site.node),
+            value=None if kept else value,
+            value_text="" if value is None else frame.analysis.text(value),
+            late=site.late,
+            target=target,
+            meets=node,
+            met=met,
+            met_device=met_device,
+            certain=found.level == Level.CERTAIN,
+            needs_parentheses=value is not None and operands.needs_parentheses(value),
+        ),
+    )
+
+
+def publish_module(
+    frame: Frame, node: cst.CSTNode, site: AttributeSite, found: Conflict, met_device: str
+) -> None:
+    """A module that is kept in a plain container was given an input that is elsewhere."""
+    if found.level != Level.CERTAIN and site.name in frame.analysis.learn(
+        _moved_one_by_one, frame.analysis.module
+    ):
+        return
+    value = assigned_value(site.node)
+    container = "dict" if isinstance(value, (cst.Dict, cst.DictComp)) else "list"
+    names = [name for name, held in frame.visible_names() if held == Api("torch.nn")]
+    torch = [name for name, held in frame.visible_names() if held == Api("torch")]
+    nn = names[0] if names else f"{torch[0]}.nn" if torch else None
+    frame.analysis.publish(
+        ("attribute", id(site.node)),
+        UnregisteredModule(
+            node=site.node,
+            attribute=site.name,
+            receiver=_receiver(site.node),
+            container=container,
+            value=value if _is_display(value) else None,
+            nn=nn,
+            meets=node,
+            met_device=met_device,
+        ),
+    )
+
+
+def check_late(frame: Frame, thing: Object, node: cst.CSTNode) -> bool:
+    """Whether a module that is called has a part that was attached after the move and stayed behind."""
+    state = frame.state(thing)
+    behind = False
+    for name in state.registered:
+        held = state.attributes.get(name)
+        if not isinstance(held, Object):
+            continue
+        if frame.state(held).api in ("torch.nn.ModuleList", "torch.nn.ModuleDict"):
+            behind = check_late(frame, held, node) or behind
+            continue
+        found, late = None, None
+        for device in _places(frame, held):
+            late = next(
+                (leaf.origin for leaf in leaves(device) if leaf.origin and leaf.origin.what == LATE), None
+            )
+            if late is None or all(isinstance(leaf, Anywhere) for leaf in leaves(device)):
+                continue
+            found = conflict(state.device, device, frame.env.path)
+            if found is not None and found.level == Level.CERTAIN:
+                break
+        if found is None or late is None or found.level != Level.CERTAIN:
+            continue
+        behind = True
+        value = assigned_value(late.node)
+        frame.analysis.publish(
+            ("late", id(late.node)),
+            LateSubmodule(
+                node=late.node,
+                attribute=_attached(frame, late.node) or name,
+                value=value,
+                target=target_expression(frame, state.device) or _beside_parts(late.node),
+                device=describe(found.right),
+                module_device=describe(found.left),
+                module=found.left,
+                meets=node,
+                needs_parentheses=value is not None and operands.needs_parentheses(value),
+                by=_function_called(late.node),
+            ),
+        )
+    return behind
+
+
+def _function_called(node: cst.CSTNode) -> str:
+    """The function of another file that attaches the part, where the call of it stands for that."""
+    match node:
+        case cst.Call(func=cst.Name(value=name) | cst.Attribute(attr=cst.Name(value=name))):
+            return str(name)
+        case _:
+            return ""
+
+
+def _attached(frame: Frame, node: cst.CSTNode) -> str | None:
+    """What a part that is no attribute of its own is called: `model[2]`, `nn.Linear(3, 2)` that is appended."""
+    match node:
+        case cst.Assign(targets=[cst.AssignTarget(target=cst.Subscript() as target)]):
+            return frame.analysis.text(target)
+        case cst.Arg(value=value):
+            text = frame.analysis.text(value)
+            return text if len(text) <= 40 and "\n" not in text else "a part"
+        case _:
+            return None
+
+
+def _beside_parts(node: cst.CSTNode) -> str | None:
+    """Where the parts are that the module has already, when one more is attached to it."""
+    name = _receiver(node)
+    return None if name is None or name == "self" else f"next({name}.parameters()).device"
+
+
+def is_late(frame: Frame, leaf: Leaf) -> bool:
+    """Whether a module is known to have been attached too late: what follows from it needs no report of its own."""
+    return (
+        leaf.origin is not None
+        and leaf.origin.what == LATE
+        and ("late", id(leaf.origin.node)) in frame.analysis.events
+    )
+
+
+def assigned_value(node: cst.CSTNode, name: str = "") -> cst.BaseExpression | None:
+    """The expression of an assignment with one target, or of an argument; of `self.a, self.b = a, b` what `name` is given."""
+    match node:
+        case cst.Assign(
+            targets=[cst.AssignTarget(target=cst.Tuple(elements=targets))],
+            value=cst.Tuple(elements=values),
+        ) if len(targets) == len(values):
+            for target, value in zip(targets, values, strict=True):
+                if isinstance(target.value, cst.Attribute) and target.value.attr.value == name:
+                    return None if isinstance(value, cst.StarredElement) else value.value
+            return None
+        case cst.Arg(value=value) if not _is_display(value):
+            return value
+        case cst.Assign(targets=[cst.AssignTarget(target=cst.Attribute() | cst.Subscript())], value=value):
+            return value  # else it is not the value of the one thing that was assigned
+        case cst.AnnAssign(value=value):
+            return value
+        case _:
+            return None
+
+
+def _receiver(node: cst.CSTNode) -> str | None:
+    match node:
+        case cst.Assign(targets=[cst.AssignTarget(target=cst.Attribute(value=cst.Name(value=name)))]):
+            return name
+        case _:
+            return None
+
+
+@remembered(cst.Module)
+def _moved_one_by_one(module: cst.Module) -> frozenset[str]:
+    """The attributes of which the file moves what they hold: `for block in self.blocks: block.to(device)`, `net.blocks[0].cuda()`."""
+    found: set[str] = set()
+    for node in walk(module):
+        match node:
+            case cst.For(target=target, iter=over, body=body):
+                looped: cst.CSTNode = body
+            case cst.ListComp(elt=looped, for_in=cst.CompFor(target=target, iter=over)):
+                pass
+            case cst.Call(
+                func=cst.Attribute(
+                    value=cst.Subscript(value=cst.Attribute(attr=cst.Name(value=name))),
+                    attr=cst.Name(value=method),
+                )
+            ) if method in _MOVES:
+                found.add(name)
+                continue
+            case _:
+                continue
+        names = {part.value for part in walk(target) if isinstance(part, cst.Name)}
+        if any(_moves_any(part, names) for part in walk(looped)):
+            found |= {part.attr.value for part in walk(over) if isinstance(part, cst.Attribute)}
+    return frozenset(found)
+
+
+_MOVES = IN_PLACE_MOVES | {"_apply"}
+
+
+def _moves_any(node: cst.CSTNode, names: set[str]) -> bool:
+    match node:
+        case cst.Call(func=cst.Attribute(value=cst.Name(value=name), attr=cst.Name(value=method))):
+            return name in names and method in _MOVES
+        case _:
+            return False
+
+
+def _is_display(value: cst.BaseExpression | None) -> bool:
+    return isinstance(value, (cst.List, cst.ListComp, cst.Dict, cst.DictComp, cst.Tuple))

@@ -1,0 +1,112 @@
+"""Calls of models, and operations, that the program itself is seen to get through with something on an accelerator.
+
+A function that is read on its own has a model that may be anywhere, and may want its inputs there. Where the file itself runs that very
+call, with a model of its own on an accelerator, and nothing is wrong with it, what was only possible is refuted: lengths stay on the host
+for `pack_padded_sequence`, the model brings its input, what a block builds at its first call was built before the move. So it is where
+the scripts of the project (`driven`) have both operands of an operation on one accelerator whenever they get there.
+What comes of a model that cannot be read is taken to be where that is, unless the program itself has computed with it beside what is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import libcst as cst
+
+from torchdev_lint.flow.activation.analysis import Analysis
+from torchdev_lint.flow.activation.frame import Frame
+from torchdev_lint.flow.calling.callsites import CallSite
+from torchdev_lint.flow.domain.lattice import Accelerator, Cpu, Device, Leaf, Symbol, leaves
+from torchdev_lint.flow.domain.values import Literal, Object, Tensor
+
+_SEEN = "seen to work"
+_MET = "met where a script runs"
+DRIVEN = "a script is run"
+"""A note that is there while the scripts that lead to the file are run."""
+
+
+def told_before(frame: Frame) -> int:
+    """How many events there are before the program itself makes a call."""
+    return len(frame.analysis.events) if frame.analysis.at_top else 0
+
+
+def note(frame: Frame, device: Device, site: CallSite, events: int) -> None:
+    """The program came through a call of what is on a device; `events`: how many there were before it."""
+    analysis = frame.analysis
+    if not analysis.at_top or analysis.budget <= 0 or not _is_accelerated(device):
+        return
+    key = (_SEEN, id(site.node))
+    if len(analysis.events) != events:
+        analysis.notes[key] = False
+    elif key not in analysis.notes and _is_known(site):
+        analysis.notes[key] = True
+
+
+def is_noted(frame: Frame, node: cst.CSTNode) -> bool:
+    """Whether the program is seen to come through this call."""
+    return bool(frame.analysis.notes.get((_SEEN, id(node))))
+
+
+def note_meeting(frame: Frame, node: cst.CSTNode, left: Device, right: Device) -> None:
+    """Two operands of an operation met, while a script runs, and nothing was wrong."""
+    notes = frame.analysis.notes
+    if DRIVEN in notes and notes.get((_MET, id(node)), True):
+        notes[_MET, id(node)] = left == right and _is_accelerated(left) and _is_settled(left)
+
+
+def is_refuted(analysis: Analysis, node: object) -> bool:
+    """Whether the operands of an operation were on one accelerator wherever a script had them meet."""
+    return bool(analysis.notes.get((_MET, id(node))))
+
+
+def note_operation(frame: Frame, node: cst.CSTNode, devices: Sequence[Device]) -> None:
+    """The program came through an operation on tensors, in a function that works with something on an accelerator."""
+    analysis = frame.analysis
+    if not analysis.at_top or analysis.budget <= 0 or frame.function is None or len(devices) < 2:
+        return
+    key = (_SEEN, id(node))
+    if key in analysis.notes or not all(map(_is_settled, devices)):
+        return
+    if any(map(_is_accelerated, devices)) or _has_accelerated(frame):
+        analysis.notes[key] = True
+
+
+def note_failure(frame: Frame, node: cst.CSTNode) -> None:
+    """The program, or a script, does not come through an operation, at least once."""
+    notes = frame.analysis.notes
+    if frame.analysis.at_top:
+        notes[_SEEN, id(node)] = False
+    if DRIVEN in notes:
+        notes[_MET, id(node)] = False
+
+
+def _has_accelerated(frame: Frame) -> bool:
+    """Whether the function was given something on an accelerator, or its instance holds that."""
+    function = frame.function
+    held = list(frame.env.names.values())
+    if function is not None and isinstance(function.receiver, Object):
+        held += frame.state(function.receiver).attributes.values()
+    return any(
+        _is_accelerated(one.device if isinstance(one, Tensor) else frame.state(one).device)
+        for one in held
+        if isinstance(one, (Tensor, Object))
+    )
+
+
+def _is_settled(device: Device) -> bool:
+    return all(isinstance(leaf, Cpu) or _is_told(leaf) for leaf in leaves(device))
+
+
+def _is_known(site: CallSite) -> bool:
+    """Whether it is known where all is that the call hands over, and that some of it are tensors."""
+    given = [argument.value for argument in site.arguments if not isinstance(argument.value, Literal)]
+    return bool(given) and all(isinstance(one, Tensor) and _is_settled(one.device) for one in given)
+
+
+def _is_accelerated(device: Device) -> bool:
+    """Whether something was moved to what is an accelerator, or may be one by what the program is told."""
+    return any(map(_is_told, leaves(device)))
+
+
+def _is_told(leaf: Leaf) -> bool:
+    return isinstance(leaf, Accelerator) or (isinstance(leaf, Symbol) and not leaf.assumed)

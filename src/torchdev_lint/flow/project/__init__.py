@@ -1,0 +1,1 @@
+"""The project around a file: who calls it, with what, on which machines."""

@@ -1,0 +1,69 @@
+"""A device that is one of two, the other of which is the CPU: whatever is asked, the program reckons with a machine without it."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from torchdev_lint.flow.activation.analysis import Analysis
+from torchdev_lint.flow.syntax.trees import dotted, walk
+
+_ASKS = re.compile(r"(?i)available|device_count")
+
+
+def is_beside_cpu(analysis: Analysis, node: cst.BaseExpression) -> bool:
+    """Whether a device is what a condition gives (`"cuda:0" if many else "cpu"`, or a name that both branches bind), and else the CPU."""
+    return id(node) in analysis.learn(_beside_cpu, analysis.module)
+
+
+def _beside_cpu(module: cst.Module) -> frozenset[int]:
+    found: set[int] = set()
+    for node in walk(module):
+        match node:
+            case cst.IfExp(test=test, body=one, orelse=other):
+                pass
+            case cst.If(test=test, body=body, orelse=cst.Else(body=orelse)):
+                bound, else_bound = _bound(body), _bound(orelse)
+                if bound is None or else_bound is None or bound[0] != else_bound[0]:
+                    continue
+                one, other = bound[1], else_bound[1]
+            case _:
+                continue
+        if _asks_for_accelerator(test):
+            continue
+        for device, instead in ((one, other), (other, one)):
+            if _is_cpu(instead):
+                found.update(id(part) for part in walk(device))
+    return frozenset(found)
+
+
+def _asks_for_accelerator(test: cst.BaseExpression) -> bool:
+    """Whether the machine itself is asked: what follows from that is known, and may be the wrong way round."""
+    return any(isinstance(part, cst.Name) and _ASKS.search(part.value) for part in walk(test))
+
+
+def _bound(body: cst.BaseSuite) -> tuple[str, cst.BaseExpression] | None:
+    """The one name that a branch binds, as all that it does, and what to."""
+    match body:
+        case cst.IndentedBlock(
+            body=[
+                cst.SimpleStatementLine(
+                    body=[cst.Assign(targets=[cst.AssignTarget(target=target)], value=value)]
+                )
+            ]
+        ):
+            name = dotted(target)
+            return None if name is None else (name, value)
+        case _:
+            return None
+
+
+def _is_cpu(node: cst.BaseExpression) -> bool:
+    match node:
+        case cst.SimpleString():
+            return node.evaluated_value == "cpu"
+        case cst.Call(func=func, args=[cst.Arg(value=value)]):
+            return (dotted(func) or "").rpartition(".")[2] == "device" and _is_cpu(value)
+        case _:
+            return False

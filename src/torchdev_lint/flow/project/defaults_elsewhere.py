@@ -1,0 +1,136 @@
+"""Default devices that other files of the project set: for the whole program, or in blocks that build a class of this one.
+
+What a file makes without `device=` is then where those say, which its own text does not show: `torch.set_default_device("cuda")`,
+`torch.set_default_tensor_type(torch.cuda.FloatTensor)` (torch/__init__.py), `with torch.device("cuda"): net = Net()`.
+"""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from torchdev_lint.flow.activation.analysis import Analysis
+from torchdev_lint.flow.activation.frame import Frame
+from torchdev_lint.flow.domain.lattice import ATTRIBUTE, Conflict, Cpu, Leaf
+from torchdev_lint.flow.instances.built_within import built_on_default_device, called_on_default_device
+from torchdev_lint.flow.project.accelerator_programs import leading_here
+from torchdev_lint.flow.project.project_calls import module_name
+from torchdev_lint.flow.project.reach import MAX_NAMES, blocks, said, with_imported
+
+_SETS = re.compile(
+    r"\bset_default_device\(\s*(?!['\"](?:cpu|meta)|None\b|\))|\bset_default_tensor_type\([^)\n]*cuda"
+)
+"""A call that lets what is made without `device=` be on something else than the CPU, or wherever a name says."""
+
+_BLOCK = re.compile(
+    r"(?m)^[ \t]*(?:with[ \t(]|[^\n#]*,)[ \t]*(?:torch\.device\(|(?:\w+\.)*\w*device\b[ \t]*[:,)])"
+)
+"""`with torch.device(...)`, `with self.device:`, among others that a line enters."""
+
+
+def is_set_elsewhere(frame: Frame, found: Conflict) -> bool:
+    """Whether what is on the CPU here, as far as its own file shows, was made where another file lets the default device be another."""
+    analysis = frame.analysis
+    return (
+        not analysis.at_top
+        and not frame.source.foreign
+        and any(map(_is_by_default, (found.left, found.right)))
+        and (analysis.learn(_is_set_for_all, analysis) or _is_in_blocks(frame, found))
+    )
+
+
+def _is_by_default(leaf: Leaf) -> bool:
+    """Whether something is on the CPU because a call that made it was not told where to."""
+    root = None if leaf.origin is None else leaf.origin.root()
+    return (
+        isinstance(leaf, Cpu)
+        and root is not None
+        and root.what in ("factory", "made")
+        and isinstance(root.node, cst.Call)
+        and not any(one.keyword is not None and one.keyword.value == "device" for one in root.node.args)
+    )
+
+
+def _is_set_for_all(analysis: Analysis) -> bool:
+    """Whether a script of the program, or a file that it imports this one by, sets the default device to what may be an accelerator.
+
+    Or has it set by a function of another file, `from utils import setup`. Not of what others install: one of its examples says
+    nothing of their programs.
+    """
+    known: bool | None = analysis.notes.get("default set elsewhere")
+    if known is None:
+        setting = {
+            path: text
+            for word in ("set_default_device", "set_default_tensor_type")
+            for path, text in analysis.imports.mentioning(word) or ()
+            if _SETS.search(said(text))
+        }
+        leading = leading_here(analysis) if setting and not analysis.imports.is_for_others() else None
+        known = leading is not None and (
+            not leading.keys().isdisjoint(setting)
+            or _is_called({path: text for path, (text, _) in leading.items()}, setting, analysis)
+        )
+        analysis.notes["default set elsewhere"] = known
+    return known
+
+
+def _is_called(leading: dict[str, str], setting: dict[str, str], analysis: Analysis) -> bool:
+    """Whether what leads to the file imports another one that sets it as soon as it is read, or calls a definition that does."""
+    files = with_imported(analysis, leading)
+    if files is None:
+        return False
+    pending = [
+        name
+        for path in setting
+        if path in files
+        for name, body in blocks(files[path])
+        if _SETS.search(said(body))
+    ]
+    parts = [(path in leading, name, said(body)) for path in files for name, body in blocks(files[path])]
+    done: set[str] = set()
+    while pending and len(done) < MAX_NAMES:
+        current = pending.pop()
+        if not current:
+            return True
+        if current in done:
+            continue
+        done.add(current)
+        calls = re.compile(rf"(?<!def )\b{re.escape(current)}\(")
+        for leads, name, body in parts:
+            if name != current and calls.search(body):
+                if leads:
+                    return True
+                pending.append(name)
+    return False
+
+
+def _is_in_blocks(frame: Frame, found: Conflict) -> bool:
+    """Whether it was made while the function that is read was called, or its class was built, and that is done in blocks only."""
+    function = frame.outermost()
+    if function is None or not frame.analysis.learn(_files_with_blocks, frame.analysis):
+        return False
+    kept = any(one.origin is not None and one.origin.passed(ATTRIBUTE) for one in (found.left, found.right))
+    name = function.owner.name if kept and function.owner is not None else function.name
+    return frame.analysis.learn(_is_only_in_blocks, frame.analysis, name, kept, function.owner is not None)
+
+
+def _is_only_in_blocks(analysis: Analysis, name: str, built: bool, method: bool) -> bool:
+    # a class may be imported from wherever its package names it again
+    told = name if built else module_name(analysis)
+    callers = analysis.imports.callers(name, told)
+    if _files_with_blocks(analysis).isdisjoint(path for path, _ in callers):
+        return False
+    modules = analysis.module, *(tree for _, tree in callers)
+    if built:
+        return built_on_default_device(name, *modules)
+    return called_on_default_device(name, method, *modules)
+
+
+def _files_with_blocks(analysis: Analysis) -> frozenset[str]:
+    known: frozenset[str] | None = analysis.notes.get("files with blocks")
+    if known is None:
+        known = analysis.notes["files with blocks"] = frozenset(
+            path for path, text in analysis.imports.mentioning("with ") or () if _BLOCK.search(text)
+        )
+    return known

@@ -1,0 +1,65 @@
+"""Settings that are the same in all of a program: `GPU_COUNT = 1` in each class of its configuration, and assigned nowhere else.
+
+What hangs on such a setting is decided, as if the value stood there.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from torchdev_lint.flow.activation.frame import Frame
+from torchdev_lint.flow.domain.conditions import Atom, Formula, negate
+from torchdev_lint.flow.domain.lattice import Conflict, Device, Level, conflict, device_atoms
+from torchdev_lint.flow.project.defaults_elsewhere import is_set_elsewhere
+from torchdev_lint.flow.project.reach import without_imports
+
+_NAME = re.compile(r"^[A-Z][A-Z0-9]*_[A-Z0-9_]+$")
+"""Settings, by name: in capitals, of more than one word."""
+
+
+def meeting(frame: Frame, left: Device, right: Device) -> Conflict | None:
+    """As `conflict`, where the program's settings are what they always are, and its default device what other files set."""
+    found = conflict(left, right, frame.env.path)
+    if found is None or found.level == Level.NO:
+        return found
+    facts = [fact for atom in device_atoms(left) | device_atoms(right) for fact in _settled(frame, atom)]
+    if facts:
+        found = conflict(left, right, (*frame.env.path, *facts))
+    if found is not None and found.level != Level.NO and is_set_elsewhere(frame, found):
+        return None
+    return found
+
+
+def _settled(frame: Frame, atom: Atom) -> list[Formula]:
+    """What is known of a question for the truth of a setting: `if config.GPU_COUNT:`."""
+    match atom:
+        case Atom(kind="opaque", key=("truth", ("attr", _, str(name)))) if _NAME.match(name):
+            value = frame.analysis.learn(_truth, frame, name)
+            return [] if value is None else [atom if value else negate(atom)]
+        case _:
+            return []
+
+
+def _truth(frame: Frame, name: str) -> bool | None:
+    """Whether a setting always counts as true, or always as false; None where it is not always the same, or not all is in sight."""
+    imports = frame.analysis.imports
+    others = imports.mentioning(name) if imports.in_program() and not imports.in_notebooks(name) else None
+    if others is None:
+        return None
+    assigned = re.compile(rf"\b{name}\b(?:\s*:[^=\n]+)?\s*=(?!=)\s*([^\n#;]+)")
+    truths: set[bool | None] = set()
+    for text in (frame.analysis.written, *(text for _, text in others)):
+        plain = re.sub(r"(?m)^\s*#.*$", "", without_imports(text))
+        if re.search(rf"['\"]{name}['\"]|\b{name}\b\s*[-+*/|]=", plain):
+            return None
+        truths |= {_constant(value) for value in assigned.findall(plain)}
+    return truths.pop() if len(truths) == 1 else None
+
+
+def _constant(text: str) -> bool | None:
+    """Whether what is assigned counts as true; None for what is no constant."""
+    try:
+        return bool(ast.literal_eval(text.strip()))
+    except (ValueError, SyntaxError):
+        return None

@@ -1,0 +1,1 @@
+"""A function read alone: what its text shows of its arguments."""

@@ -1,0 +1,134 @@
+"""Functions in places where the CPU is right: datasets, collate functions, transforms, plots, conversions, tests.
+
+Nothing is concluded there from what they are given.
+"""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from torchdev_lint.flow.activation.frame import Frame
+from torchdev_lint.flow.domain.values import Api, Class, Function, Object, alternatives
+from torchdev_lint.flow.read_alone.evidence import TENSOR_ANNOTATION
+from torchdev_lint.flow.syntax.trees import dotted, remembered, walk
+from torchdev_lint.torch_api.libraries import ON_HOST
+
+HOST_FILE = re.compile(
+    r"(?i)(?:^|[/\\])(?:\w+_)?(?:inputs|data_?sets?|data_?loaders?|data_?loading|data_?utils?|data_?transforms?\w*|transforms?|collat\w+|"
+    r"(?:train|test|dev|valid?)_?sets?|pre_?process\w*|augment\w*|tokeni[sz]\w+|visuali[sz]\w+|plot\w*|gloo\w*|onnx\w*|\w+_onnx)\.(?:py|ipynb)$|"
+    r"[/\\](?:transforms|tests?|loaders?|data_?loaders?|augment\w*)[/\\]|[/\\]datasets[/\\](?:[^/\\]+[/\\])?[^/\\]+$"
+)
+"""Files, by name, of code that prepares data or shows it, or exports a model, on the host."""
+
+_HOST_FUNCTION = re.compile(
+    r"(?i)(?:^|_)(?:collate\w*|transforms?|augment\w*|preprocess\w*|convert\w*|plot\w*|draw\w*|show|visuali[sz]e\w*|imshow|save\w*|"
+    r"export\w*|test|tests|setup|load\w*|tokeni[sz]e\w*|read\w*|write\w*|print\w*|report\w*|dump\w*|to_numpy|worker\w*|viterbi\w*)(?:_|$)"
+)
+"""Functions, by name, that work on the host."""
+
+_SHOWS = re.compile(r"(?i)(?:^|_)(?:plot\w*|draw\w*|visuali[sz]e\w*|imshow)(?:_|$)")
+
+
+def shows_something(frame: Frame) -> bool:
+    """Whether one of the functions on the way here draws what it is given, which is on the CPU then."""
+    current: Frame | None = frame
+    while current is not None:
+        if current.function is not None and _SHOWS.search(current.function.name):
+            return True
+        current = current.caller
+    return False
+
+
+HOST_CLASS = re.compile(
+    r"(?:Dataset|DataModule|Collat\w+|Transforms?|Augment\w*|Tokenizer\w*|Plotter|Visuali[sz]er|TestCase|Tests?|Reader|Writer)$"
+)
+_HOST_BASE = re.compile(rf"{HOST_CLASS.pattern}|Loader$")
+"""Classes, by their name or that of a base, whose methods work on the host."""
+
+_ON_CPU = re.compile(r"(?<!to)(?<!is)(?<!from)_cpu$|^cpu_(?!to)")
+"""Functions that say by their name where they work: `_fetch_cpu`, beside `_fetch_cuda`."""
+
+_ENTRY = re.compile(r"\w\.(?:weight|bias)$")
+
+
+def _converts_entries(node: cst.FunctionDef | cst.Lambda) -> bool:
+    """Whether a decorator names the entries of checkpoints that a function is given: `@transform(source="*.query.weight", target=...)`."""
+    return isinstance(node, cst.FunctionDef) and any(
+        isinstance(part, cst.SimpleString) and _ENTRY.search(str(part.raw_value))
+        for one in node.decorators
+        if isinstance(one.decorator, cst.Call)
+        for part in walk(one.decorator)
+    )
+
+
+_SAMPLER = re.compile(r"^(?:Batch|Random|Distributed|Weighted\w*)?Sampler$")
+"""Samplers of data, but for what such a class is given as tensors: a project calls that a sampler which draws actions, too."""
+
+
+@remembered(cst.Module)
+def transforms_of(module: cst.Module) -> frozenset[str]:
+    """The classes of a file that it composes to a transform of its data: `Compose([Resize(256), Packed()])`."""
+    return frozenset(
+        part.func.value
+        for node in walk(module)
+        if isinstance(node, cst.Call) and (dotted(node.func) or "").rpartition(".")[2] == "Compose"
+        for argument in node.args
+        for part in walk(argument.value)
+        if isinstance(part, cst.Call) and isinstance(part.func, cst.Name)
+    )
+
+
+def works_on_host(function: Function) -> bool:
+    """Whether the function belongs to what runs on the CPU whatever device the model is on."""
+    if _HOST_FUNCTION.search(function.name) or function.name in ("__getitem__", "__len__"):
+        return True
+    if _ON_CPU.search(function.name) or _converts_entries(function.node):
+        return True
+    if is_computed(function) or any(one in ("fixture", "parametrize") for one in function.decorators):
+        return True
+    owner = function.owner
+    if owner is None:
+        return False
+    if function.name == "__call__" and not owner.is_module and not _speaks_of_tensors(function):
+        return True  # transforms, collate functions, metrics
+    if HOST_CLASS.search(owner.name):
+        return True
+    paths = [base.path for given in owner.bases for base in alternatives(given) if isinstance(base, Api)]
+    if any(map(ON_HOST.match, paths)):
+        return True
+    bases = [path.rpartition(".")[2] for path in paths]
+    bases += [base.model.name for base in owner.bases if isinstance(base, Class)]
+    return any(_HOST_BASE.search(name) for name in bases) or (
+        any(_SAMPLER.search(name) for name in bases) and not _speaks_of_tensors(function)
+    )
+
+
+def may_take_from_host(frame: Frame, thing: Object | None) -> bool:
+    """Whether what is called may be a model of a library that takes its inputs from the CPU: the file works with one."""
+    if thing is None or not any(map(ON_HOST.match, frame.analysis.imported)):
+        return False
+    state = frame.state(thing)
+    return state.model is None and not state.moved and not state.api.startswith("torch.nn.")
+
+
+def draws(function: Function) -> bool:
+    """Whether the function draws something, by its name."""
+    return _SHOWS.search(function.name) is not None
+
+
+def is_computed(function: Function) -> bool:
+    """Whether the function computes an attribute when it is asked for: `@property`."""
+    return any(one in ("property", "cached_property") for one in function.decorators)
+
+
+def _speaks_of_tensors(function: Function) -> bool:
+    """Whether a parameter is annotated as a tensor, or as a model to be run."""
+    return _has_tensors(function.node)
+
+
+@remembered(cst.FunctionDef)
+def _has_tensors(node: cst.FunctionDef) -> bool:
+    text = cst.Module([]).code_for_node(node.params)
+    return TENSOR_ANNOTATION.search(text) is not None or "nn.Module" in text

@@ -1,0 +1,1 @@
+"""The tree, and where things stand in it."""

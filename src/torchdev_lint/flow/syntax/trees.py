@@ -1,0 +1,198 @@
+"""Walking LibCST trees: only the fields that mean something, no white space, no visitors."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Set
+from functools import wraps
+from typing import Any, TypeVar
+
+import libcst as cst
+
+_TRIVIA = frozenset(
+    (
+        "lpar rpar leading_lines lines_after_decorators trailing_whitespace header footer comma semicolon dot equal operator "
+        "lbracket rbracket lbrace rbrace asynchronous colon indent newline indicator relative"
+    ).split()
+)
+
+
+_TEXT = (cst.Name, cst.Integer, cst.Float, cst.Imaginary, cst.SimpleString, cst.FormattedStringText)
+"""Nodes whose `value` is text."""
+
+_below: dict[type[object], tuple[str, ...] | None] = {}
+"""By type: the fields of a node that hold other nodes, last first; None for what is no node. Asking `isinstance` of LibCST's
+abstract classes for each would cost more than the walk."""
+_listing: dict[type[object], tuple[str, ...]] = {}
+"""The same for nodes that have a list of themselves and all below them (`nodes`); `_below` has None for them."""
+
+
+def _fields(kind: type[object]) -> tuple[str, ...] | None:
+    names: tuple[str, ...] | None = _listing.get(kind)
+    if names is None and issubclass(kind, cst.CSTNode):
+        names = tuple(
+            field.name
+            for field in reversed(dataclasses.fields(kind))
+            if field.name not in _TRIVIA
+            and not field.name.startswith("whitespace")
+            and not (field.name == "value" and issubclass(kind, _TEXT))
+        )
+    _below[kind] = names
+    if names is not None and hasattr(kind, "nodes"):
+        _below[kind], _listing[kind] = None, names
+    return names
+
+
+def all_parameters(parameters: cst.Parameters) -> tuple[cst.Param, ...]:
+    """The parameters that have a name of their own: all but `*args` and `**kwargs`, in the order of the text."""
+    return (*parameters.posonly_params, *parameters.params, *parameters.kwonly_params)
+
+
+Of = TypeVar("Of", cst.FunctionDef, cst.Module)
+Found = TypeVar("Found")
+
+_REMEMBERED = {cst.FunctionDef: 512, cst.Module: 16}
+"""Of so many functions and files."""
+_memories: list[dict[int, tuple[object, Any]]] = []
+"""For each `remembered` function: by `id`, the node, which holds its tree, and what was found; what was asked for last stands last."""
+
+
+def remembered(kind: type[Of]) -> Callable[[Callable[[Of], Found]], Callable[[Of], Found]]:
+    """What is found out in the text of a function or module is remembered: files are read again for all that import them.
+
+    Where parts of the tree may be exchanged, and want to be told who looks at them (`units`), they see to it themselves.
+    """
+
+    def decorate(find: Callable[[Of], Found]) -> Callable[[Of], Found]:
+        memory: dict[int, tuple[object, Any]] = {}
+        _memories.append(memory)
+        most = _REMEMBERED[kind]
+
+        @wraps(find)
+        def found(node: Any) -> Found:
+            stays = type(node) is cst.Module or type(node.body) is cst.IndentedBlock
+            if not stays:
+                part = node if isinstance(node, cst.Module) else node.body
+                recall = getattr(part, "recall", None)
+                again: Found = find(node) if recall is None else recall(find, node)
+                return again
+            key = id(node)
+            known = memory.pop(key, None)
+            if known is None:
+                known = node, find(node)
+                if len(memory) >= most:
+                    del memory[next(iter(memory))]
+            memory[key] = known
+            answer: Found = known[1]
+            return answer
+
+        return found
+
+    return decorate
+
+
+def remembered_parts(tree: cst.Module) -> set[int]:
+    """The `id`s of the nodes of a tree of which something may be remembered."""
+    return {id(tree), *(id(node) for node in walk(tree) if type(node) is cst.FunctionDef)}
+
+
+def forget(parts: Set[int]) -> None:
+    """Remember nothing any more of nodes with these `id`s: their tree could not go."""
+    for memory in _memories:
+        for key in memory.keys() & parts:
+            del memory[key]
+
+
+def dotted(node: cst.CSTNode | None) -> str | None:
+    """The text of a name or of a chain of attributes of a name; None for anything else."""
+    # Asked of every call: `isinstance` and patterns go through LibCST's abstract classes, which takes several times as long.
+    if type(node) is cst.Name:
+        return node.value
+    if type(node) is cst.Attribute:
+        base = dotted(node.value)
+        return None if base is None else f"{base}.{node.attr.value}"
+    return None
+
+
+def walk(root: cst.CSTNode, *, below: tuple[type[cst.CSTNode], ...] = ()) -> Iterator[cst.CSTNode]:
+    """The node and all below it, in source order; what is inside nodes of the types `below` is left out."""
+    stack: list[Any] = [root]
+    known = _below
+    while stack:
+        top = stack.pop()
+        if top is None:
+            continue
+        kind = type(top)
+        if kind is tuple or kind is list:
+            stack += top[::-1]
+            continue
+        names = known[kind] if kind in known else _fields(kind)
+        if names is None:
+            names = _listing.get(kind)
+            if names is None:
+                continue
+            if not below:
+                yield from top.nodes()
+                continue
+        yield top
+        if below and isinstance(top, below):
+            continue
+        for name in names:
+            stack.append(getattr(top, name))
+
+
+def parents(root: cst.CSTNode) -> dict[int, int]:
+    """For each node below the root: the node that it is a part of; both by `id`, which holds as long as the tree does."""
+    found: dict[int, int] = {}
+    stack: list[cst.CSTNode] = [root]
+    known = _below
+    while stack:
+        node = stack.pop()
+        for name in known.get(type(node)) or _fields(type(node)) or ():
+            parts = getattr(node, name)
+            for part in parts if isinstance(parts, (list, tuple)) else (parts,):
+                if isinstance(part, cst.CSTNode):
+                    found[id(part)] = id(node)
+                    stack.append(part)
+    return found
+
+
+_AROUND = frozenset(
+    (
+        cst.Arg,
+        cst.Assign,
+        cst.AnnAssign,
+        cst.Element,
+        cst.DictElement,
+        cst.Return,
+        cst.Index,
+        cst.Param,
+    )
+)
+
+
+def standing_alone(root: cst.CSTNode) -> Iterator[cst.BaseExpression]:
+    """The expressions in whose place a conditional expression needs no parentheses."""
+    for node in walk(root):
+        if type(node) not in _AROUND:  # asking LibCST's abstract classes takes several times as long
+            continue
+        match node:
+            case (
+                cst.Arg()
+                | cst.Assign()
+                | cst.AnnAssign()
+                | cst.Element()
+                | cst.DictElement()
+                | cst.Return()
+                | cst.Index()
+            ) if node.value is not None:
+                yield node.value
+            case cst.Param() if node.default is not None:
+                yield node.default
+            case _:
+                pass
+
+
+def is_main_guard(test: cst.BaseExpression) -> bool:
+    """Whether a test asks if the file is the script that was started: `__name__ == "__main__"`."""
+    return type(test) is cst.Comparison and type(test.left) is cst.Name and test.left.value == "__name__"

@@ -1,0 +1,1 @@
+"""Telling: is it certain, where is it reported, what cures it."""

@@ -1,0 +1,1 @@
+"""What PyTorch's functions and methods do."""
