@@ -437,3 +437,36 @@ def test_one_that_fails_and_one_that_does_not(tmp_path: Path) -> None:
     more = "\n\nnet = Net().to(settled.PLACE)\nprint(net(torch.rand(2, 1).to(settled.PLACE)).sum().item())\n"
     files = {"net.py": RAMP, "settled.py": SETTLED, "train.py": right + more}
     assert _found(tmp_path, files) == [("TDV006", 9)]
+
+
+SCALER = """
+{line}
+
+
+class Scaler:
+    def fit(self, rows):
+        self.low = rows.min(dim=0).values
+        return self
+
+    def back(self, rows):
+        return rows.detach() + self.low
+"""
+FITS = """
+import torch
+from scaler import Scaler
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+print(Scaler().fit(torch.randn(4, 3)).back(torch.randn(4, 3, device=device)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [("import torch", [("TDV004", 11)]), ("import math", [])],
+    ids=["it says that it computes", "it does not"],
+)
+def test_a_file_that_only_calls_methods_of_tensors(
+    tmp_path: Path, line: str, found: list[tuple[str, int]]
+) -> None:
+    files = {"scaler.py": SCALER.format(line=line), "fit.py": FITS}
+    assert _found(tmp_path, files, "scaler.py") == found

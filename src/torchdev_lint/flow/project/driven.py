@@ -23,7 +23,8 @@ from torchdev_lint.flow.nn_modules.seen_to_work import DRIVEN, is_refuted
 from torchdev_lint.flow.project.accelerator_programs import leading_here
 from torchdev_lint.flow.syntax.trees import all_parameters
 
-_COMPUTES = re.compile(r"\b(?:torch|nn|F)\.")
+_COMPUTES = re.compile(r"\b(?:torch|nn|F)\.|(?m:^\s*import torch$)")
+"""What says that a file computes with tensors; some only call their methods, and import torch for their looks."""
 
 MAX_SCRIPTS = 3
 """Of more, nobody says which is meant."""
