@@ -121,3 +121,21 @@ def test_what_is_not_supported_gives_no_verdict_on_the_program(server, program, 
     verdict = server.run(program(f"import torch\nx = f = None\n{source}\n"))
     assert (verdict.kind, verdict.row) == (Kind.UNSUPPORTED, 3), verdict.stderr
     assert "the simulated accelerator does not support" in (verdict.message or "")
+
+
+@pytest.mark.parametrize(("where", "kind"), [("", Kind.DEVICE_ERROR), (".to(x.device)", Kind.PASSED)])
+def test_the_lengths_that_pad_packed_sequence_gives_are_on_the_host(server, program, where, kind):
+    main = program(
+        f"""\
+        import torch
+        from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+        for lengths in ([4, 3, 2], [3, 4, 2]):
+            x = torch.ones(3, 4, device="cuda")
+            packed = pack_padded_sequence(x, torch.tensor(lengths), batch_first=True, enforce_sorted=False)
+            padded, given = pad_packed_sequence(packed, batch_first=True)
+            assert given.tolist() == lengths and given.is_cpu and padded.is_cuda
+            assert (padded.sum(1) - given{where}).abs().sum() == 0
+        """
+    )
+    assert server.run(main).kind is kind

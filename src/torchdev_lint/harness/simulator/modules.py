@@ -16,7 +16,7 @@ from torchdev_lint.harness.simulator.errors import raise_device_error
 from torchdev_lint.harness.simulator.machine import CPU
 from torchdev_lint.harness.simulator.moves import to
 from torchdev_lint.harness.simulator.patches import Patches
-from torchdev_lint.harness.simulator.tags import device_of
+from torchdev_lint.harness.simulator.tags import device_of, set_tag
 
 
 def install(patches: Patches) -> None:
@@ -72,6 +72,18 @@ def _install_rnn(patches: Patches) -> None:
         patches.set(functions, name, checked)
         if name.startswith("rnn_"):
             patches.item(torch.nn.modules.rnn._rnn_impls, name.upper(), checked)
+    patches.set(functions, "_pad_packed_sequence", _with_host_lengths(functions._pad_packed_sequence))
+
+
+def _with_host_lengths(unpack: Callable[..., Any]) -> Callable[..., Any]:
+    """The lengths are made where the batch sizes are, which is the CPU (aten/src/ATen/native/PackedSequence.cpp): C++ does it unseen."""
+
+    def wrapper(*args: Any) -> Any:
+        data, lengths = unpack(*args)
+        set_tag(lengths, None)
+        return data, lengths
+
+    return wrapper
 
 
 def _checked_rnn(run: Callable[..., Any]) -> Callable[..., Any]:
