@@ -426,13 +426,15 @@ def check_late(frame: Frame, thing: Object, node: cst.CSTNode) -> bool:
             continue
         behind = True
         value = assigned_value(late.node)
+        # a fix stands where the part is attached: the names of another activation, that of the call, mean nothing there
+        there = frame if late.frame == frame.uid else frame.module_frame
         frame.analysis.publish(
             ("late", id(late.node)),
             LateSubmodule(
                 node=late.node,
                 attribute=_attached(frame, late.node) or name,
                 value=value,
-                target=target_expression(frame, state.device) or _beside_parts(late.node),
+                target=target_expression(there, state.device) or _beside_parts(late.node),
                 device=describe(found.right),
                 module_device=describe(found.left),
                 module=found.left,
