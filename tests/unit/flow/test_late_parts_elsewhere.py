@@ -48,3 +48,42 @@ def test_the_names_of_a_fix(before: str, within: str, added: str) -> None:
     assert told.code == "TDV008"
     assert told.fix is not None
     assert [edit.content for edit in told.fix.edits] == [added]
+
+
+WRAPPED = """\
+import torch
+from torch import nn
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+class Adapted(nn.Module):
+    def __init__(self, old):
+        super().__init__()
+        self.old = old
+        self.down = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return self.old(x) + self.down(x)
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return self.fc(x)
+
+
+net = Net(){moved}
+for name, layer in list(net.named_children()):
+    setattr(net, name, Adapted(layer))
+net(torch.randn(2, 4, device=device))
+"""
+
+
+@pytest.mark.parametrize(("moved", "named"), [(".to(device)", "self.down"), ("", "net")])
+def test_what_was_never_moved(moved: str, named: str) -> None:
+    """The part, where the whole was moved before it was put in."""
+    told = check_source(WRAPPED.format(moved=moved), "a.py", Config(select=("TDV0",)))
+    assert [one.message.partition(" is never moved")[0] for one in told] == [f"the model `{named}`"]

@@ -57,14 +57,17 @@ def publish_model_call(
     unmoved = (
         found.left.origin.root() if isinstance(found.left, Cpu) and found.left.origin is not None else None
     )
-    callee = replace(callee, thing=report.module() or callee.thing)
+    whole = report.module()
+    if whole is not None and unmoved is not None and not isinstance(frame.state(whole).device, Cpu):
+        whole = None  # that one was moved: what stayed behind is a part of it
+    callee = replace(callee, thing=whole or callee.thing)
     target = target_expression(report.frame, callee.device, other if report.frame is frame else None, callee)
     built: Built | None = None
     if unmoved is not None and unmoved.what == "made":
         # the module was never moved: the input is where it should be
-        whole = None if callee.thing is None else frame.state(callee.thing).device
-        if isinstance(whole, Cpu) and whole.origin is not None and whole.origin.root().what == "made":
-            unmoved = whole.origin.root()
+        device = None if callee.thing is None else frame.state(callee.thing).device
+        if isinstance(device, Cpu) and device.origin is not None and device.origin.root().what == "made":
+            unmoved = device.origin.root()
         built = _built(frame, report, callee, found, unmoved)
         target = built.target
     event = ModelCall(
