@@ -39,13 +39,16 @@ def given_as_roots(paths: Iterable[str]) -> tuple[str, ...]:
     A directory that was named is one. Of a file, it is the working directory that the file lies below, if that is not the user's home or
     the top of the file system, else the directory that the imports of its package start from.
     """
-    found: dict[str, None] = {}
+    named: dict[tuple[str, bool], None] = {}
     for path in paths:
         absolute = os.path.abspath(path)
         is_directory = os.path.isdir(absolute)
-        directory = absolute if is_directory else os.path.dirname(absolute)
-        if up_to_root(directory, os.path.exists) is None:
-            found[directory if is_directory else _of_file(directory)] = None
+        named[absolute if is_directory else os.path.dirname(absolute), is_directory] = None
+    found = {
+        directory if is_directory else _of_file(directory): None
+        for directory, is_directory in named  # once for all files of a directory
+        if up_to_root(directory, os.path.exists) is None
+    }
     return tuple(found)
 
 

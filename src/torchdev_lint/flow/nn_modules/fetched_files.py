@@ -22,9 +22,10 @@ import libcst as cst
 from torchdev_lint.flow.activation.analysis import Analysis
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.nn_modules import loading_scopes
+from torchdev_lint.flow.nn_modules.savers import says_saving
 from torchdev_lint.flow.project.reach import said
 from torchdev_lint.flow.syntax.trees import walk
-from torchdev_lint.torch_api.checkpoints import ASKS_FORMAT, SAVING_WORDS
+from torchdev_lint.torch_api.checkpoints import ASKS_FORMAT
 
 _FROM_HUB = re.compile(
     r"\b(?:hf_hub_(?:url|download)|cached_path|cached_download|load_state_dict_from_url)\("
@@ -40,7 +41,7 @@ def are_fetched(frame: Frame, path: cst.BaseExpression, words: Sequence[str]) ->
     owner = None if frame.function is None else frame.function.owner
     if owner is not None and owner.node is not None and isinstance(path, cst.Name):
         text = said(frame.analysis.text(owner.node))
-        if _FROM_HUB.search(text) is not None and not _saves(frame.analysis.written):
+        if _FROM_HUB.search(text) is not None and not says_saving(frame.analysis.written):
             return True
     return any(
         frame.analysis.learn(_is_fetched_elsewhere, frame.analysis, word)
@@ -63,8 +64,6 @@ def are_of_either_format(frame: Frame, path: cst.BaseExpression) -> bool:
 
 def _is_fetched_elsewhere(analysis: Analysis, name: str) -> bool:
     texts = [said(text) for _, text in analysis.imports.mentioning(name) or ()]
-    return any(_FROM_HUB.search(text) for text in texts) and not any(map(_saves, (analysis.written, *texts)))
-
-
-def _saves(text: str) -> bool:
-    return any(word in text for word in SAVING_WORDS)
+    return any(_FROM_HUB.search(text) for text in texts) and not any(
+        map(says_saving, (analysis.written, *texts))
+    )

@@ -18,6 +18,7 @@ from torchdev_lint.flow.activation.analysis import Analysis
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.nn_modules import loading_scopes
 from torchdev_lint.flow.nn_modules.saved_files import SAVING
+from torchdev_lint.flow.nn_modules.savers import says_saving
 from torchdev_lint.flow.project import reach
 from torchdev_lint.flow.project.accelerator_programs import (
     does_without,
@@ -27,7 +28,6 @@ from torchdev_lint.flow.project.accelerator_programs import (
 from torchdev_lint.flow.project.compiled_kernels import imports_what_needs_one, runs_on_gpus_only
 from torchdev_lint.flow.project.reach import said
 from torchdev_lint.flow.syntax.trees import dotted, walk
-from torchdev_lint.torch_api.checkpoints import SAVING_WORDS
 
 _PLAIN_BASE = re.compile(r"(?:(?:torch\.)?nn\.)?Module$|object$|(?:abc\.)?ABC$")
 _BY_NAME = re.compile(r"\bFire\(|@hydra\.|\bLightningCLI\(")
@@ -280,7 +280,7 @@ def _are_never_saved(analysis: Analysis, keys: Sequence[str]) -> bool:
         _writes_key(text, key)
         for key in keys
         for text in _texts(analysis, key)
-        if any(word in text for word in SAVING_WORDS) or "state_dict()" in text
+        if says_saving(text) or "state_dict()" in text
     )
 
 
@@ -360,9 +360,7 @@ def _is_never_saved(analysis: Analysis, name: str) -> bool:
     if analysis.imports.in_notebooks(name) or (_BY_LIBRARIES.search(name) and _has_library_save(analysis)):
         return False
     return all(map(_names_its_files, _texts(analysis, "torch.save("))) and not any(
-        _says_otherwise(text, name)
-        for text in _texts(analysis, name)
-        if any(word in text for word in SAVING_WORDS)
+        _says_otherwise(text, name) for text in _texts(analysis, name) if says_saving(text)
     )
 
 

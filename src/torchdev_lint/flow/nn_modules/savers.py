@@ -30,12 +30,15 @@ def is_of_others(analysis: Analysis) -> bool:
     """Whether the file, or one beside it, says where weights are to be had, and none of them saves any; or nobody in the project does."""
     known = analysis.notes.get("checkpoints of others")
     if known is None:
-        known = not _saves(analysis.written) and (_is_offered_beside(analysis) or _is_never_saved(analysis))
+        known = not says_saving(analysis.written) and (
+            _is_offered_beside(analysis) or _is_never_saved(analysis)
+        )
         analysis.notes["checkpoints of others"] = known
     return bool(known)
 
 
-def _saves(text: str) -> bool:
+def says_saving(text: str) -> bool:
+    """Whether a text has a word that saves tensors."""
     return any(word in text for word in SAVING_WORDS)
 
 
