@@ -17,6 +17,7 @@ from torchdev_lint.flow.instances.built_within import built_on_default_device, c
 from torchdev_lint.flow.project.accelerator_programs import leading_here
 from torchdev_lint.flow.project.project_calls import module_name
 from torchdev_lint.flow.project.reach import MAX_NAMES, blocks, said, with_imported
+from torchdev_lint.flow.project.text_facts import remembered_of_text
 
 _SETS = re.compile(
     r"\bset_default_device\(\s*(?!['\"](?:cpu|meta)|None\b|\))|\bset_default_tensor_type\([^)\n]*cuda"
@@ -131,6 +132,11 @@ def _files_with_blocks(analysis: Analysis) -> frozenset[str]:
     known: frozenset[str] | None = analysis.notes.get("files with blocks")
     if known is None:
         known = analysis.notes["files with blocks"] = frozenset(
-            path for path, text in analysis.imports.mentioning("with ") or () if _BLOCK.search(text)
+            path for path, text in analysis.imports.mentioning("with ") or () if _has_block(text)
         )
     return known
+
+
+@remembered_of_text
+def _has_block(text: str) -> bool:
+    return _BLOCK.search(text) is not None

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from torchdev_lint.flow.activation.analysis import Analysis
+from torchdev_lint.flow.project.text_facts import remembered_of_text
 from torchdev_lint.torch_api.devices import names_only_the_cpu, speaks_of_devices
 
 MAX_NAMES = 12
@@ -225,22 +226,26 @@ def with_imported(
         found[path] = text
         if len(found) > MAX_READ:
             return None
-        for match in _IMPORTED.finditer(text):
-            if at_top and match.group()[0] in " \t":
-                continue
-            names = re.findall(r"\w+", match[2] or "")
-            pending += analysis.imports.imported_texts(path, match[1] or match[3], names)
+        for statement, base, names in _imports(text):
+            if not (at_top and statement[0] in " \t"):
+                pending += analysis.imports.imported_texts(path, base, names)
     return found
 
 
 def imported_by(analysis: Analysis, file: str, text: str, word: str = "") -> Iterator[tuple[str, str]]:
     """The files of the project, by path, with their texts, that a file with this text imports from, in statements that have a word."""
-    for match in _IMPORTED.finditer(text):
-        if word not in match.group():
-            continue
-        base = match[1] or match[3]
-        names = re.findall(r"\w+", match[2] or "")
-        yield from analysis.imports.imported_texts(file, base, names)
+    for statement, base, names in _imports(text):
+        if word in statement:
+            yield from analysis.imports.imported_texts(file, base, names)
+
+
+@remembered_of_text
+def _imports(text: str) -> tuple[tuple[str, str, list[str]], ...]:
+    """The import statements of a text: all of it, the module, and the names that are taken from it."""
+    return tuple(
+        (match.group(), match[1] or match[3], re.findall(r"\w+", match[2] or ""))
+        for match in _IMPORTED.finditer(text)
+    )
 
 
 def _helpers(analysis: Analysis, file: str, text: str) -> Iterator[str]:
