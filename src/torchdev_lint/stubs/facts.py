@@ -76,3 +76,5 @@ class Library:
     methods: tuple[Fact, ...] = ()
     source: str = ""
     notes: str = ""
+    moves_nothing: bool = False
+    """Whatever it is given stays where it is."""

@@ -45,9 +45,13 @@ def parse_library(text: str, where: str) -> Library:
     for key, value in plain.items():
         if not isinstance(value, str):
             raise StubError(f"{where}: {key!r} must be a string, not {value!r}")
+    moves_nothing = document.pop("moves-nothing", False)
+    if not isinstance(moves_nothing, bool):
+        raise StubError(f"{where}: 'moves-nothing' must be true or false, not {moves_nothing!r}")
     tables = {kind: _facts(document.pop(kind, []), kind, where) for kind in _KEYS}
     for key in document:
-        raise StubError(f"{where}: unknown key {key!r}{_near(key, [*_KEYS, 'library', *plain])}")
+        known = [*_KEYS, "library", *plain, "moves-nothing"]
+        raise StubError(f"{where}: unknown key {key!r}{_near(key, known)}")
     return Library(
         name,
         plain["alias-of"],
@@ -56,6 +60,7 @@ def parse_library(text: str, where: str) -> Library:
         tables["method"],
         plain["source"],
         plain["notes"],
+        moves_nothing,
     )
 
 

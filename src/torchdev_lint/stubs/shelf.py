@@ -59,6 +59,10 @@ class Shelf:
         """What is known of the method `name` of what the class or function `made_by` gives, in the same order."""
         return self._look_up("method", made_by, name)
 
+    def moves_nothing(self, path: str) -> bool:
+        """Whether the library of `path` leaves whatever it is given where it is."""
+        return any(library.moves_nothing for library in self._of(path.partition(".")[0]))
+
     def known_as(self, libraries: set[str], name: str) -> str:
         """The class that people's objects of this name are of, in one of the imported libraries; empty when there is none."""
         for library in sorted(libraries):

@@ -11,6 +11,9 @@ STORES_OR_INSPECTS = re.compile(
 )
 """Callees named so need not run the model on the tensor at once, or move things themselves."""
 
+LOGS = frozenset("debug info warning warn error critical exception".split())
+"""Methods of whatever writes a log."""
+
 LOOKS_ONLY = frozenset(
     "print debug info warning warn error exception critical log write pprint len str repr format sorted list tuple set int float "
     "bool isinstance hasattr type any all enumerate load_state_dict".split()

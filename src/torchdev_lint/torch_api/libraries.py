@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 
 RETURN_TENSORS = "return_tensors"
 """Hugging Face tokenizers and processors called with `return_tensors="pt"` give CPU tensors
@@ -10,6 +11,13 @@ RETURN_TENSORS = "return_tensors"
 
 RETURNS_ONE_TENSOR = frozenset({"encode", "apply_chat_template", "pad_sequence"})
 """Of those, the methods that return one tensor; the others return a mapping whose `.to()` works in place."""
+
+
+def moves_nothing(path: str) -> bool:
+    """Whether a function is one of Python's own: these move nothing that they are given, however they call what can be called."""
+    root = path.partition(".")[0]
+    return root == "builtins" or root in sys.stdlib_module_names
+
 
 SKIPS_TEST = "skipTest"
 """`unittest.TestCase.skipTest` does not return."""

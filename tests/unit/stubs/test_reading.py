@@ -174,7 +174,7 @@ def test_shipped_files_are_in_order(name: str) -> None:
     library = read_library(str(Path(shelves.__file__).parent / "data" / f"{name}.toml"))
     assert library.name == name
     assert library.source.startswith("https://")
-    assert library.alias_of or library.functions or library.classes
+    assert library.alias_of or library.functions or library.classes or library.moves_nothing
 
 
 def test_only_the_files_of_imported_libraries_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,3 +189,13 @@ def test_only_the_files_of_imported_libraries_are_read(monkeypatch: pytest.Monke
     shelves.shelf.cache_clear()
     check_source(program, "p.py", config)
     assert seen == ["einops"]
+
+
+def test_a_library_may_leave_everything_where_it_is(tmp_path: Path) -> None:
+    own = tmp_path / "kept.toml"
+    own.write_text('library = "kept"\nmoves-nothing = true\n')
+    assert Shelf((read_library(str(own)),)).moves_nothing("kept.watch")
+    assert not Shelf().moves_nothing("kept.watch")
+    own.write_text('library = "kept"\nmoves-nothing = 1\n')
+    with pytest.raises(StubError, match="'moves-nothing' must be true or false, not 1"):
+        read_library(str(own))

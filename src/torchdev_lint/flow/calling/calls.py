@@ -590,7 +590,8 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
     held = Object(("attr", thing.key, name), f"{thing.text}.{name}" if thing.text else name)
     if frame.env.knows(held) or _runs_model(frame, held):
         return call_object(frame, held, site)
-    return not_followed(frame, site)
+    leaves = name in callables.LOGS or frame.analysis.options.shelf.moves_nothing(frame.state(thing).api)
+    return not_followed(frame, site, leaves=leaves)
 
 
 def _without(site: CallSite, names: frozenset[str], parameters: cst.Parameters) -> CallSite:

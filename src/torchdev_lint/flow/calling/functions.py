@@ -95,15 +95,21 @@ def called_to_build_only(frame: Frame, function: Function) -> bool:
     return frame.analysis.notes.get(("called later", id(function.node))) is False
 
 
-def not_followed(frame: Frame, site: CallSite, text: str = "") -> Value:
-    """The result of a call whose body is not read; modules given to it may have been moved."""
+def not_followed(frame: Frame, site: CallSite, text: str = "", *, leaves: bool = False) -> Value:
+    """The result of a call whose body is not read; modules given to it may have been moved, unless it `leaves` them."""
     unstated_devices.note_given(frame, site.callee, site)
     loaded_parts.hand_over(frame, site)
-    for argument in site.arguments:
-        escape(frame, argument.value)
-    if frame.discarded is site.node:
-        forget_moved(frame, site)
+    hand_over(frame, site, leaves=leaves)
     return following(frame, frame.result_of(site.node, text), site)
+
+
+def hand_over(frame: Frame, site: CallSite, *, leaves: bool = False) -> None:
+    """What is given to code that cannot be read may be moved there; `leaves`: only by the functions among it."""
+    for argument in site.arguments:
+        if not leaves or isinstance(argument.value, (Function, Method, Partial)):
+            escape(frame, argument.value)
+    if frame.discarded is site.node and not leaves:
+        forget_moved(frame, site)
 
 
 def following(frame: Frame, result: Object, site: CallSite) -> Object:

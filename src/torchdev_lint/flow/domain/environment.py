@@ -23,6 +23,7 @@ from torchdev_lint.flow.domain.values import (
     Either,
     Entries,
     Items,
+    Literal,
     Many,
     Object,
     State,
@@ -197,7 +198,7 @@ def _registered_on_one_way(guard: Formula, left: State, right: State, name: str)
 
 
 def _held(key: Key, state: State, name: str, other: State) -> Value:
-    """An attribute on one of two ways that meet; where only the other one sets it, a device is what it was before.
+    """An attribute on one of two ways that meet; where only the other one sets it, a device, number, text or None is what it was before.
 
     A tensor that one way keeps is looked at as if it were always kept: `if self.mask is None: self.mask = torch.ones(n)`. Of a thing
     that was made here nobody asks for it who has not taken the other way.
@@ -208,11 +209,11 @@ def _held(key: Key, state: State, name: str, other: State) -> Value:
     kept = other.attributes[name]
     came = state.kind == "unknown" or key[0] == "self"
     shared = UNKNOWN if state.model is None else state.model.class_attribute(name)
-    if not came or type(kept) is not DeviceValue or shared != UNKNOWN:
+    if not came or type(kept) not in (DeviceValue, Literal) or shared != UNKNOWN:
         return kept
     if name == "device" and state.kind == "module":
         return DeviceValue(state.device, is_object=False)
-    return Object(("attr", key, name), f"self.{name}" if key[0] == "self" else "")
+    return Object(("attr", key, name), f"self.{name}" if key[0] == "self" else name)
 
 
 def _untouched(env: Environment, key: Key, state: State) -> State:

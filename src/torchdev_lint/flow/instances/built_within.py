@@ -172,7 +172,7 @@ def _sets_device(item: cst.BaseExpression, devices: frozenset[str]) -> bool:
 
 
 def _is_within(places: _Places, name: str, seen: frozenset[str]) -> bool:
-    calls = places.get(name, [])
+    calls = [*places.get(name, []), *places.get(f".{name}", [])]  # `model.Net()`, of the module `model`
     return bool(calls) and all(
         place.within
         or (

@@ -56,7 +56,7 @@ from torchdev_lint.flow.domain.values import (
 )
 from torchdev_lint.flow.execution.truths import device_is, opaque
 from torchdev_lint.flow.instances import computed_attributes
-from torchdev_lint.flow.instances.confinement import only_computes
+from torchdev_lint.flow.instances.handed_functions import may_move
 from torchdev_lint.flow.libraries import library_facts
 from torchdev_lint.flow.nn_modules import attached_parts, library_parts, module_slices, parameter_aliases
 from torchdev_lint.flow.syntax.trees import remembered, walk
@@ -643,10 +643,9 @@ def escape(frame: Frame, value: Value, depth: int = 3) -> None:
             escape(frame, bound, depth)
         case Method(receiver=receiver):
             escape(frame, receiver, depth)
-        case Function(node=node) if only_computes(node):
-            pass
         case Function() | Partial():
-            forget_unmoved(frame)
+            if may_move(value):
+                forget_unmoved(frame)
         case _:
             pass
 

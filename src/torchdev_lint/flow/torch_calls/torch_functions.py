@@ -5,7 +5,7 @@ from __future__ import annotations
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.calling import arrays, library_functions
 from torchdev_lint.flow.calling.callsites import Argument, CallSite
-from torchdev_lint.flow.calling.functions import following, not_followed
+from torchdev_lint.flow.calling.functions import following, hand_over, not_followed
 from torchdev_lint.flow.domain.conditions import Atom
 from torchdev_lint.flow.domain.immutable import replace
 from torchdev_lint.flow.domain.lattice import (
@@ -31,8 +31,6 @@ from torchdev_lint.flow.domain.values import (
     Value,
 )
 from torchdev_lint.flow.execution import truths
-from torchdev_lint.flow.execution.identities import forget_moved
-from torchdev_lint.flow.instances.objects import escape
 from torchdev_lint.flow.libraries import library_calls
 from torchdev_lint.flow.mistakes import host_arguments, unstated_devices
 from torchdev_lint.flow.nn_modules import (
@@ -165,13 +163,11 @@ def unresolved(frame: Frame, path: str, site: CallSite) -> Value:
         model_calls.check_handed_together(frame, site, site.callee)
     unstated_devices.note_given(frame, name, site)
     loaded_parts.hand_over(frame, site)
-    for argument in site.arguments:
-        escape(frame, argument.value)
-    if frame.discarded is site.node:
-        forget_moved(frame, site)
+    known = frame.analysis.options.shelf.moves_nothing(path)
+    hand_over(frame, site, leaves=known or libraries.moves_nothing(path))
     result = following(frame, frame.result_of(site.node, name if name[:1].isupper() else ""), site)
     moves = any(argument.keyword in libraries.PLACED_BY_LIBRARY for argument in site.arguments)
-    if name[:1].isupper() or name == "from_pretrained" or moves:
+    if name[:1].isupper() or name == "from_pretrained" or moves or known:
         state = frame.state(result)
         # Told a device, it may bring there what it is given; but two inputs on two devices are still two.
         device = UNKNOWN_DEVICE if moves or told_device else state.device
