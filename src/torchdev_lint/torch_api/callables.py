@@ -14,6 +14,9 @@ STORES_OR_INSPECTS = re.compile(
 LOGS = frozenset("debug info warning warn error critical exception".split())
 """Methods of whatever writes a log."""
 
+LEAVES_ARGUMENTS = LOGS | {"update_parameters"}
+"""Methods that leave what they are given where it is: an average is brought up to date by parameters (torch/optim/swa_utils.py)."""
+
 LOOKS_ONLY = frozenset(
     "print debug info warning warn error exception critical log write pprint len str repr format sorted list tuple set int float "
     "bool isinstance hasattr type any all enumerate load_state_dict".split()

@@ -13,10 +13,20 @@ RETURNS_ONE_TENSOR = frozenset({"encode", "apply_chat_template", "pad_sequence"}
 """Of those, the methods that return one tensor; the others return a mapping whose `.to()` works in place."""
 
 
+_CALLING = frozenset(
+    "asyncio builtins concurrent contextlib functools itertools multiprocessing threading weakref".split()
+)
+"""Parts of Python that call functions with what they are given."""
+
+
 def moves_nothing(path: str) -> bool:
-    """Whether a function is one of Python's own: these move nothing that they are given, however they call what can be called."""
+    """Whether Python's or PyTorch's own `path` leaves whatever it is given where it is, however it calls what can be called.
+
+    `SummaryWriter.add_graph(model, example)` traces the model where it is (torch/utils/tensorboard/_pytorch_graph.py).
+    """
     root = path.partition(".")[0]
-    return root == "builtins" or root in sys.stdlib_module_names
+    python = root in sys.stdlib_module_names and root not in _CALLING
+    return python or path.startswith("torch.utils.tensorboard.")
 
 
 SKIPS_TEST = "skipTest"

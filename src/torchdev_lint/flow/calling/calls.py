@@ -106,7 +106,7 @@ from torchdev_lint.flow.torch_calls import (
     torch_functions,
 )
 from torchdev_lint.flow.torch_calls.device_values import as_device
-from torchdev_lint.torch_api import callables, factories, tensor_methods
+from torchdev_lint.torch_api import callables, factories, libraries, tensor_methods
 from torchdev_lint.torch_api import modules as module_api
 from torchdev_lint.torch_api.generators import KEEPS_GENERATOR
 from torchdev_lint.torch_api.libraries import ASKS_ACCELERATOR, NOT_DEVICE_USES, SKIPS_TEST
@@ -590,7 +590,12 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
     held = Object(("attr", thing.key, name), f"{thing.text}.{name}" if thing.text else name)
     if frame.env.knows(held) or _runs_model(frame, held):
         return call_object(frame, held, site)
-    leaves = name in callables.LOGS or frame.analysis.options.shelf.moves_nothing(frame.state(thing).api)
+    api = frame.state(thing).api
+    leaves = (
+        name in callables.LEAVES_ARGUMENTS
+        or libraries.moves_nothing(api)
+        or frame.analysis.options.shelf.moves_nothing(api)
+    )
     return not_followed(frame, site, leaves=leaves)
 
 

@@ -33,9 +33,10 @@ from torchdev_lint.flow.domain.values import (
 )
 from torchdev_lint.flow.execution.identities import forget_moved, with_cell, with_identities
 from torchdev_lint.flow.instances.confinement import does_nothing_to_self
+from torchdev_lint.flow.instances.handed_functions import may_move
 from torchdev_lint.flow.instances.objects import escape, forget_attributes
 from torchdev_lint.flow.mistakes import literals, unstated_devices
-from torchdev_lint.flow.nn_modules import load_helpers, loaded_parts, placements
+from torchdev_lint.flow.nn_modules import load_helpers, loaded_parts, placements, seen_to_work
 from torchdev_lint.flow.project import defaults_met
 from torchdev_lint.flow.project.accelerator_needs import insists
 from torchdev_lint.flow.project.overridden_defaults import is_overridden
@@ -105,8 +106,11 @@ def not_followed(frame: Frame, site: CallSite, text: str = "", *, leaves: bool =
 
 def hand_over(frame: Frame, site: CallSite, *, leaves: bool = False) -> None:
     """What is given to code that cannot be read may be moved there; `leaves`: only by the functions among it."""
+    leaves = leaves and not any(
+        isinstance(one.value, (Function, Partial)) and may_move(one.value) for one in site.arguments
+    )
     for argument in site.arguments:
-        if not leaves or isinstance(argument.value, (Function, Method, Partial)):
+        if not leaves or isinstance(argument.value, Method):
             escape(frame, argument.value)
     if frame.discarded is site.node and not leaves:
         forget_moved(frame, site)
@@ -157,6 +161,7 @@ def call(frame: Frame, function: Function, site: CallSite, sent: Argument | None
     of_module = function.owner is not None and function.owner.is_module
     private = is_private(function.name)
     for name, given in child.env.names.items():
+        seen_to_work.note_given(frame, function.name, name, given)
         key = parameter_key(function.node, name)
         analysis.see_argument(
             key,

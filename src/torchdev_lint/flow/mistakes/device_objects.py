@@ -115,6 +115,8 @@ def check_comparison(frame: Frame, node: cst.Comparison, sides: Sides, operator:
             _as_text(frame, right_node, node)
         return
     always = kind is cst.NotEqual
+    if always and frame.analysis.learn(_only_seeds, frame.source.module, node):
+        return
     for device, device_node, other, other_node in (
         (left, left_node, right, right_node),
         (right, right_node, left, left_node),
@@ -133,6 +135,29 @@ def check_comparison(frame: Frame, node: cst.Comparison, sides: Sides, operator:
                 plain=text is not None and ":" not in text,
                 always=always,
             )
+
+
+_SEEDS = frozenset("manual_seed manual_seed_all seed seed_all empty_cache".split())
+"""Functions of `torch.cuda` that do nothing where there is no GPU (torch/cuda/random.py: `_lazy_call`; torch/cuda/memory.py)."""
+
+
+def _only_seeds(module: cst.Module, test: cst.Comparison) -> bool:
+    """Whether all that depends on a test does nothing where there is no GPU: it does not matter that it is always true."""
+    for node in walk(module):
+        if isinstance(node, cst.If) and node.test is test:
+            return node.orelse is None and all(map(_seeds, node.body.body))
+    return False
+
+
+def _seeds(line: cst.CSTNode) -> bool:
+    statements = line.body if isinstance(line, cst.SimpleStatementLine) else (line,)
+    return all(
+        isinstance(one, cst.Expr)
+        and isinstance(one.value, cst.Call)
+        and (dotted(one.value.func) or "").rpartition(".")[0] == "torch.cuda"
+        and (dotted(one.value.func) or "").rpartition(".")[2] in _SEEDS
+        for one in statements
+    )
 
 
 def _may_be_type(node: cst.SimpleString) -> bool:

@@ -10,10 +10,11 @@ from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.calling.callsites import Argument, CallSite, Implied, implied_items
 from torchdev_lint.flow.domain.immutable import replace
 from torchdev_lint.flow.domain.lattice import UNKNOWN_DEVICE, Device
-from torchdev_lint.flow.domain.values import NONE, Entries, Items, Many, Object, Value
+from torchdev_lint.flow.domain.values import NONE, Either, Entries, Items, Many, Object, Value
 from torchdev_lint.flow.instances.objects import escape, move
 from torchdev_lint.flow.nn_modules import placements
 from torchdev_lint.flow.syntax.trees import dotted
+from torchdev_lint.flow.torch_calls.device_values import as_device
 from torchdev_lint.flow.torch_calls.tensor_values import tensor_device
 
 FUNCTIONAL_CALLS = frozenset(
@@ -29,6 +30,8 @@ FUNCTIONAL_CALLS = frozenset(
 def copy(frame: Frame, site: CallSite) -> Value:
     """The result of `copy.deepcopy(value)`; a model that has not been moved yet is built again by it, and has to be moved by itself."""
     value = site.positional()[0].value
+    if isinstance(value, Either):
+        return _either_copied(frame, site, value, {})
     if not isinstance(value, Object):
         return value
     made = _deep_copy(frame, site, value, {})
@@ -36,6 +39,24 @@ def copy(frame: Frame, site: CallSite) -> Value:
         placements.note_built(frame, site.node)
         placements.built_with(frame, made, site.node)
     return made
+
+
+def average(frame: Frame, site: CallSite) -> Value:
+    """`AveragedModel(model)`: a copy of the model, on a device if it is given one (torch/optim/swa_utils.py)."""
+    if not site.positional():
+        return frame.result_of(site.node)
+    made = copy(frame, site)
+    told = site.get(1, "device")
+    if told is not None and told.value != NONE and isinstance(made, Object):
+        move(frame, made, as_device(told.value))
+    return made
+
+
+def _either_copied(frame: Frame, site: CallSite, value: Value, copies: dict[Object, Object]) -> Value:
+    if isinstance(value, Either):
+        then, otherwise = (_either_copied(frame, site, one, copies) for one in (value.then, value.otherwise))
+        return replace(value, then=then, otherwise=otherwise)
+    return _deep_copy(frame, site, value, copies) if isinstance(value, Object) else value
 
 
 def _deep_copy(frame: Frame, site: CallSite, thing: Object, copies: dict[Object, Object]) -> Object:

@@ -3,7 +3,7 @@
 A function that is read on its own has a model that may be anywhere, and may want its inputs there. Where the file itself runs that very
 call, with a model of its own on an accelerator, and nothing is wrong with it, what was only possible is refuted: lengths stay on the host
 for `pack_padded_sequence`, the model brings its input, what a block builds at its first call was built before the move. So it is where
-the scripts of the project (`driven`) have both operands of an operation on one accelerator whenever they get there.
+the scripts of the project (`driven`) have both operands of an operation on one accelerator, or both on the CPU, whenever they get there.
 What comes of a model that cannot be read is taken to be where that is, unless the program itself has computed with it beside what is not.
 """
 
@@ -17,10 +17,11 @@ from torchdev_lint.flow.activation.analysis import Analysis
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.calling.callsites import CallSite
 from torchdev_lint.flow.domain.lattice import Accelerator, Cpu, Device, Leaf, Symbol, leaves
-from torchdev_lint.flow.domain.values import Literal, Object, Tensor
+from torchdev_lint.flow.domain.values import Literal, Object, Tensor, Value
 
 _SEEN = "seen to work"
 _MET = "met where a script runs"
+_GIVEN = "given where a script runs"
 DRIVEN = "a script is run"
 """A note that is there while the scripts that lead to the file are run."""
 
@@ -50,13 +51,46 @@ def is_noted(frame: Frame, node: cst.CSTNode) -> bool:
 def note_meeting(frame: Frame, node: cst.CSTNode, left: Device, right: Device) -> None:
     """Two operands of an operation met, while a script runs, and nothing was wrong."""
     notes = frame.analysis.notes
-    if DRIVEN in notes and notes.get((_MET, id(node)), True):
-        notes[_MET, id(node)] = left == right and _is_accelerated(left) and _is_settled(left)
+    known: bool | frozenset[str] = notes.get((_MET, id(node)), True)
+    if DRIVEN not in notes or known is False:
+        return
+    if isinstance(left, Cpu) and isinstance(right, Cpu) and frame.function is not None:
+        known = _running(frame) if isinstance(known, bool) else known | _running(frame)
+    elif not (left == right and _is_accelerated(left) and _is_settled(left)):
+        known = False
+    notes[_MET, id(node)] = known
 
 
-def is_refuted(analysis: Analysis, node: object) -> bool:
-    """Whether the operands of an operation were on one accelerator wherever a script had them meet."""
-    return bool(analysis.notes.get((_MET, id(node))))
+def _running(frame: Frame) -> frozenset[str]:
+    """The functions of the checked file that are being called."""
+    found: set[str] = set()
+    inner: Frame | None = frame
+    while inner is not None:
+        if inner.function is not None and inner.source.path == frame.analysis.source.path:
+            found.add(inner.function.name)
+        inner = inner.caller
+    return frozenset(found)
+
+
+def met(analysis: Analysis, node: object) -> bool | frozenset[str]:
+    """Whether the operands of an operation were on one accelerator wherever a script had them meet.
+
+    The names of the functions that were called where they were on the CPU as well, or only: if these have no other callers.
+    """
+    found: bool | frozenset[str] = analysis.notes.get((_MET, id(node)), False)
+    return found
+
+
+def note_given(frame: Frame, function: str, parameter: str, value: Value) -> None:
+    """A function gets an argument while a script runs."""
+    notes = frame.analysis.notes
+    if DRIVEN in notes and notes.get((_GIVEN, function, parameter), True):
+        notes[_GIVEN, function, parameter] = isinstance(value, Tensor) and isinstance(value.device, Cpu)
+
+
+def is_given_on_host(analysis: Analysis, function: str, parameter: str) -> bool:
+    """Whether scripts call a function, and always with a tensor on the CPU as this argument."""
+    return bool(analysis.notes.get((_GIVEN, function, parameter)))
 
 
 def note_operation(frame: Frame, node: cst.CSTNode, devices: Sequence[Device]) -> None:

@@ -113,11 +113,11 @@ def _is_plain(analysis: Analysis, node: cst.FunctionDef) -> bool:
     return (
         any(line is node for line in analysis.module.body)
         and not node.decorators
-        and _is_only_called(analysis, node.name.value)
+        and is_only_called(analysis, node.name.value)
     )
 
 
-def _is_only_called(analysis: Analysis, name: str) -> bool:
+def is_only_called(analysis: Analysis, name: str) -> bool:
     """Whether no file hands the function on, by its name or in a string; an attribute of something else (`args.augment`) is not it."""
     others = analysis.imports.mentioning(name)
     if others is None or analysis.imports.in_notebooks(name):

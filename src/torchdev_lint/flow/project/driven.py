@@ -12,14 +12,17 @@ from collections.abc import Iterable, Iterator
 from torchdev_lint.flow.activation.analysis import Analysis
 from torchdev_lint.flow.activation.events import (
     Event,
+    HostRead,
     MixedOperation,
     ModelCall,
+    ReturnedFactory,
     UnregisteredModule,
     UnregisteredTensor,
 )
 from torchdev_lint.flow.domain.lattice import Leaf
 from torchdev_lint.flow.domain.values import Function
-from torchdev_lint.flow.nn_modules.seen_to_work import DRIVEN, is_refuted
+from torchdev_lint.flow.nn_modules.seen_to_work import DRIVEN, is_given_on_host, met
+from torchdev_lint.flow.project.absent_arguments import is_only_called
 from torchdev_lint.flow.project.accelerator_programs import leading_here
 from torchdev_lint.flow.syntax.trees import all_parameters
 
@@ -74,14 +77,19 @@ def _is_refuted(analysis: Analysis, event: Event) -> bool:
     """Whether it was only possible, and all is well where the scripts bring it about."""
     match event:
         case MixedOperation(certain=False, node=node) | UnregisteredTensor(certain=False, meets=node):
-            return is_refuted(analysis, node)
+            there = met(analysis, node)
+            return there if isinstance(there, bool) else all(is_only_called(analysis, one) for one in there)
+        case ReturnedFactory(function=name, beside=parameter):
+            return is_given_on_host(analysis, name, parameter) and is_only_called(analysis, name)
         case _:
             return False
 
 
 def _is_certain(event: Event) -> bool:
     match event:
-        case MixedOperation(certain=certain) | UnregisteredTensor(certain=certain):
+        case (
+            MixedOperation(certain=certain) | UnregisteredTensor(certain=certain) | HostRead(certain=certain)
+        ):
             return certain
         case ModelCall() | UnregisteredModule():
             return True

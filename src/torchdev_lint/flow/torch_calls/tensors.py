@@ -125,6 +125,8 @@ def call_method(frame: Frame, tensor: Tensor, name: str, site: CallSite) -> Valu
     if operator is None or site.receiver is None:
         return Tensor(tensor.device, scalar=tensor.scalar, guess=guess)
     result = operator_calls.call(frame, operator, site, Given(tensor, site.receiver))
+    if tensor.parameter and name.endswith("_") and name in TENSOR_NAMES:
+        return tensor  # `nn.Parameter(x).fill_(0)` is that parameter
     if isinstance(result, Tensor):
         return replace(result, guess=guess, element=tensor.element and result.scalar is None)
     return Tensor(tensor.device, scalar=None, guess=guess) if result is None else result

@@ -193,6 +193,8 @@ def _torch(frame: Frame, path: str, site: CallSite) -> Value | None:
         return generators.construct(frame, site)
     if path.startswith("torch.distributions."):
         return distributions.construct(frame, path, site)
+    if path == "torch.optim.swa_utils.AveragedModel":
+        return copies.average(frame, site)
     if path.startswith("torch.optim."):
         parameter_groups.note(frame, path, site)
         return optimizers.build(frame, path, site)
