@@ -67,7 +67,7 @@ CASES: list[tuple[str, str, dict[str, str]]] = [
     (
         "with a filter",
         "xs = [t for t in (torch.zeros(2).cuda(), None) if t is not None]\nx = xs[0]",
-        {"x": "?"},
+        {"x": "cuda"},
     ),
     ("nested", "xs = [t.cuda() for row in [[torch.zeros(2)]] for t in row]", {"xs": "many cuda"}),
     ("set comprehension", "n = len({t for t in (1, 2)})\nx = torch.zeros(n)", {"x": "cpu"}),

@@ -324,7 +324,7 @@ CASES: list[tuple[str, str, dict[str, str]]] = [
         "pair = c, g\nx = (c, g)[g.is_cuda]\ny = pair[c.is_cuda]",
         {"x": "cuda or cpu", "y": "cuda or cpu"},
     ),
-    ("a comprehension under a condition", "x = [t for t in [c, g] if t.is_cuda]\ny = x[0]", {"y": "?"}),
+    ("a comprehension under a condition", "x = [t for t in [c, g] if t.is_cuda]\ny = x[0]", {"y": "cuda"}),
     ("merged in place", "d = {'a': c}\nd |= {'a': g}\nx = d['a']", {"x": "cuda"}),
     ("what a generator passes on", "def f():\n    yield from [g]\nx = next(f())", {"x": "cuda"}),
     # -- patterns

@@ -294,3 +294,31 @@ class Mixture(nn.Module):
 @pytest.mark.parametrize(("filled", "found"), [(".fill_(0.5)", []), (" + 0.5", ["TDV006"])])
 def test_a_parameter_that_is_filled_is_the_parameter(filled: str, found: list[str]) -> None:
     assert [one.code for one in findings(MIXTURE.format(filled=filled), "model.py", DEFAULT)] == found
+
+
+# -- entries that a condition chooses
+
+CHOSEN = """\
+import torch
+from torch import nn
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+net = nn.Linear(3, 2).to(device)
+batch = {{"id": 7, "x": torch.rand(4, 3), "y": torch.rand(4, 2, device=device)}}
+batch = {{k: {value} for k, v in batch.items() if {condition}}}
+net(batch["x"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "condition", "found"),
+    [
+        ("v", 'k != "id"', ["TDV001"]),
+        ("v", 'k in ("x", "y") and k != "y"', ["TDV001"]),
+        ("v.to(device)", 'k != "id"', []),
+        ("v", "k != somebody.name", []),
+        ("v", 'k == "y"', []),
+    ],
+)
+def test_entries_that_a_condition_chooses(value: str, condition: str, found: list[str]) -> None:
+    text = CHOSEN.format(value=value, condition=condition)
+    assert [one.code for one in findings(text, "train.py", DEFAULT)] == found

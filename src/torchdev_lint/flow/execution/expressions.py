@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 
 import libcst as cst
@@ -641,6 +642,11 @@ def _comprehension(
     if not for_in.ifs and not (counts_only(for_in.iter) and not indexes_with(frame, for_in.target, elements)):
         items = rounds(frame, source)
         exact = for_in.inner_for_in is None and is_exact(frame, source)
+    elif for_in.ifs and for_in.inner_for_in is None and is_exact(frame, source):
+        chosen = _chosen(frame, for_in, rounds(frame, source))
+        exact = chosen is not None
+        items = items if chosen is None else chosen
+        frame.env.names, frame.env.path = dict(names), path
     outer_round = frame.round
     for index, item in enumerate(items):
         if len(items) > 1:
@@ -657,6 +663,20 @@ def _comprehension(
         results.append([frame.evaluate(element) for element in elements])
         frame.env.names, frame.env.path, frame.round = dict(names), path, outer_round
     return results, exact
+
+
+def _chosen(frame: Frame, for_in: cst.CompFor, items: Sequence[Value]) -> list[Value] | None:
+    """Those of known items that the conditions let through: `for k, v in t.items() if k != "id"`; None if that is not known of all."""
+    chosen: list[Value] = []
+    for item in items:
+        assign(frame, for_in.target, item)
+        tests = [truths.condition(frame, test.test) for test in for_in.ifs]
+        if FALSE in tests:
+            continue
+        if any(test != TRUE for test in tests):
+            return None
+        chosen.append(item)
+    return chosen
 
 
 @expression(cst.Await)
