@@ -6,14 +6,13 @@ not have the model, so that all that may become of it is what the function says,
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TypeAlias
 
 import libcst as cst
 
 from torchdev_lint.flow.domain.values import Api, Class, Function, Namespace, Object, Partial, Value
 from torchdev_lint.flow.instances.confinement import only_computes
-from torchdev_lint.flow.syntax.trees import all_parameters, remembered, walk
+from torchdev_lint.flow.syntax.trees import all_parameters, names_bound, remembered, walk
 from torchdev_lint.torch_api import callables
 from torchdev_lint.torch_api.modules import IN_PLACE_MOVES
 from torchdev_lint.torch_api.tensor_surface import TENSOR_NAMES
@@ -150,10 +149,10 @@ def _bound(function: cst.FunctionDef) -> _Names:
     for node in walk(function.body):
         match node:
             case cst.Assign(targets=targets, value=value):
-                names = {name for target in targets for name in _names(target.target)}
+                names = {name for target in targets for name in names_bound(target.target)}
                 (made if isinstance(value, cst.Call) else other).update(names)
             case cst.For(target=target):
-                made.update(_names(target))
+                made.update(names_bound(target))
             case cst.NameItem(name=cst.Name(value=name)):
                 outside.add(name)
             case cst.NamedExpr(target=cst.Name(value=name)):
@@ -161,17 +160,6 @@ def _bound(function: cst.FunctionDef) -> _Names:
             case _:
                 pass
     return frozenset((made | other) - outside), frozenset(made - other - outside)
-
-
-def _names(target: cst.BaseExpression) -> Iterator[str]:
-    match target:
-        case cst.Name(value=name):
-            yield name
-        case cst.Tuple(elements=elements) | cst.List(elements=elements):
-            for one in elements:
-                yield from _names(one.value)
-        case _:
-            pass
 
 
 @remembered(cst.Module)

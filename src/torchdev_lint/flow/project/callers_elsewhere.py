@@ -7,7 +7,7 @@ not executed: what an argument was made by, or brought to, last in the function 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal as Either
 
@@ -25,7 +25,7 @@ from torchdev_lint.flow.project.project_calls import (
     made_calls,
     position_of,
 )
-from torchdev_lint.flow.syntax.trees import all_parameters, dotted, walk
+from torchdev_lint.flow.syntax.trees import all_parameters, dotted, names_bound, walk
 from torchdev_lint.torch_api.devices import DEVICE_NAME
 from torchdev_lint.torch_api.distributions import MODULES as DISTRIBUTIONS
 from torchdev_lint.torch_api.factories import FACTORIES
@@ -296,15 +296,15 @@ def _assigned_in(whole: cst.Module | cst.BaseSuite, call: cst.CSTNode) -> _Assig
         match node:
             case cst.Assign(targets=targets, value=value):
                 for target in targets:
-                    found += [(name, value) for name in _targets(target.target)]
+                    found += [(name, value) for name in names_bound(target.target)]
                     if isinstance(target.target, cst.Subscript) and _is_moving(value):
-                        found += [(name, value) for name in _targets(target.target.value)]
+                        found += [(name, value) for name in names_bound(target.target.value)]
             case cst.For(target=target, iter=value):
-                found += [(name, value) for name in _targets(target)]
+                found += [(name, value) for name in names_bound(target)]
             case cst.Expr(value=cst.Call(func=moving, args=given) as value) if _is_moving(value):
                 receiver = moving.value if isinstance(moving, cst.Attribute) else moving
                 for one in (receiver, *(argument.value for argument in given)):
-                    found += [(name, value) for name in _targets(one)]
+                    found += [(name, value) for name in names_bound(one)]
             case _ if node is call:
                 # an assignment is met before what it assigns: it has not happened yet
                 while found and any(part is call for part in walk(found[-1][1])):
@@ -324,17 +324,6 @@ def _is_moving(node: cst.BaseExpression) -> bool:
             return _may_move(dotted(function) or "", arguments)
         case _:
             return False
-
-
-def _targets(target: cst.BaseExpression) -> Iterator[str]:
-    match target:
-        case cst.Name(value=name):
-            yield name
-        case cst.Tuple(elements=elements) | cst.List(elements=elements):
-            for element in elements:
-                yield from _targets(element.value)
-        case _:
-            pass
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,6 +141,18 @@ def walk(root: cst.CSTNode, *, below: tuple[type[cst.CSTNode], ...] = ()) -> Ite
             stack.append(getattr(top, name))
 
 
+def names_bound(target: cst.BaseExpression) -> Iterator[str]:
+    """The names that an assignment to a target, or a loop over it, binds."""
+    match target:
+        case cst.Name(value=name):
+            yield name
+        case cst.Tuple(elements=elements) | cst.List(elements=elements):
+            for element in elements:
+                yield from names_bound(element.value)
+        case _:
+            pass
+
+
 def parents(root: cst.CSTNode) -> dict[int, int]:
     """For each node below the root: the node that it is a part of; both by `id`, which holds as long as the tree does."""
     found: dict[int, int] = {}
