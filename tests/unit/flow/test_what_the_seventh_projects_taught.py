@@ -267,6 +267,7 @@ x = torch.rand(3, device=device)
         ("torch.cuda.manual_seed(3)", []),
         ("torch.cuda.manual_seed(3); torch.cuda.empty_cache()", []),
         ("torch.cuda.synchronize()", ["TDV012"]),
+        ("print('fast')", ["TDV012"]),
         ("torch.cuda.manual_seed(3)\nelse:\n    print('slow')", ["TDV012"]),
     ],
 )
@@ -317,6 +318,8 @@ net(batch["x"])
         ("v.to(device)", 'k != "id"', []),
         ("v", "k != somebody.name", []),
         ("v", 'k == "y"', []),
+        ("v", 'k == "z" if (v @ torch.rand(3, 2, device=device)).sum() > 0', []),
+        ("v", 'k == "x" if (v @ torch.rand(3, 2, device=device)).sum() > 0', ["TDV005"]),
     ],
 )
 def test_entries_that_a_condition_chooses(value: str, condition: str, found: list[str]) -> None:

@@ -670,12 +670,14 @@ def _chosen(frame: Frame, for_in: cst.CompFor, items: Sequence[Value]) -> list[V
     chosen: list[Value] = []
     for item in items:
         assign(frame, for_in.target, item)
-        tests = [truths.condition(frame, test.test) for test in for_in.ifs]
-        if FALSE in tests:
-            continue
-        if any(test != TRUE for test in tests):
-            return None
-        chosen.append(item)
+        for clause in for_in.ifs:
+            test = truths.condition(frame, clause.test)
+            if test == FALSE:
+                break
+            if test != TRUE:
+                return None
+        else:
+            chosen.append(item)
     return chosen
 
 
