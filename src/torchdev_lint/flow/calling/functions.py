@@ -160,8 +160,8 @@ def call(frame: Frame, function: Function, site: CallSite, sent: Argument | None
     analysis = frame.analysis
     of_module = function.owner is not None and function.owner.is_module
     private = is_private(function.name)
+    seen_to_work.note_given(frame, function.name, child.env.names)
     for name, given in child.env.names.items():
-        seen_to_work.note_given(frame, function.name, name, given)
         key = parameter_key(function.node, name)
         analysis.see_argument(
             key,

@@ -12,7 +12,7 @@ import libcst as cst
 
 from torchdev_lint.flow.domain.values import Api, Class, Function, Namespace, Object, Partial, Value
 from torchdev_lint.flow.instances.confinement import only_computes
-from torchdev_lint.flow.syntax.trees import all_parameters, names_bound, remembered, walk
+from torchdev_lint.flow.syntax.trees import all_parameters, names_bound, receiver_name, remembered, walk
 from torchdev_lint.torch_api import callables
 from torchdev_lint.torch_api.modules import IN_PLACE_MOVES
 from torchdev_lint.torch_api.tensor_surface import TENSOR_NAMES
@@ -87,7 +87,7 @@ def _method_may_move(
     call: cst.Call,
     within: tuple[cst.CSTNode, ...],
 ) -> bool:
-    root = _root(whole)
+    root = receiver_name(whole)
     held = function.frame.lookup(root) if root and root not in _names_of(function)[0] else None
     if isinstance(held, Api):
         return not held.path.startswith("torch") and _is_given_something(function, call)
@@ -103,7 +103,7 @@ def _is_given_something(function: Function, call: cst.Call) -> bool:
     """Whether an argument may be or hold a module from outside of the function."""
     local, _ = _names_of(function)
     for argument in call.args:
-        root = _root(argument.value)
+        root = receiver_name(argument.value)
         if root and root not in local and isinstance(function.frame.lookup(root), Object):
             return True
     return False
@@ -111,7 +111,11 @@ def _is_given_something(function: Function, call: cst.Call) -> bool:
 
 def _is_own(whole: cst.BaseExpression, function: Function) -> bool:
     """Whether what is moved is what the function has just made, or no module at all: `Net().to(device)`, `x.detach().cpu()`."""
-    made = function.frame.lookup(_root(whole)) if isinstance(whole, cst.Call) and _root(whole) else None
+    made = (
+        function.frame.lookup(receiver_name(whole))
+        if isinstance(whole, cst.Call) and receiver_name(whole)
+        else None
+    )
     if isinstance(made, Api) and made.path.startswith("torch"):
         return True
     while isinstance(whole, cst.Call) and isinstance(whole.func, cst.Attribute):
@@ -122,12 +126,6 @@ def _is_own(whole: cst.BaseExpression, function: Function) -> bool:
     if isinstance(whole, cst.Call):
         return isinstance(whole.func, cst.Name) and isinstance(made, Class)
     return isinstance(whole, cst.Name) and whole.value in _names_of(function)[1]
-
-
-def _root(whole: cst.BaseExpression) -> str:
-    while isinstance(whole, (cst.Attribute, cst.Subscript, cst.Call)):
-        whole = whole.func if isinstance(whole, cst.Call) else whole.value
-    return whole.value if isinstance(whole, cst.Name) else ""
 
 
 _Names: TypeAlias = tuple[frozenset[str], frozenset[str]]

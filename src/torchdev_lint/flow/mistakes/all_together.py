@@ -15,7 +15,7 @@ from __future__ import annotations
 import libcst as cst
 
 from torchdev_lint.flow.activation.frame import Frame
-from torchdev_lint.flow.syntax.trees import all_parameters, dotted, walk
+from torchdev_lint.flow.syntax.trees import all_parameters, dotted, receiver_name, walk
 from torchdev_lint.torch_api.devices import DEVICE_NAME, speaks_of_devices
 
 _MOVES = frozenset({"to", "cuda", "xpu", "npu", "mps", "device"})
@@ -86,7 +86,7 @@ def _is_of_its_own(
     frame: Frame, call: cst.Call, made: dict[str, cst.BaseExpression], given: set[str]
 ) -> bool:
     """Whether what is called was made by the function, or only looks at what it is given."""
-    name = _root(call.func)
+    name = receiver_name(call.func)
     if name in made:
         return _is_made_here(frame, made[name], given)
     return name in _LIBRARIES | _SAYS or _is_plain_class(frame, name)
@@ -96,7 +96,7 @@ def _is_made_here(frame: Frame, value: cst.BaseExpression, given: set[str]) -> b
     """Whether something is an instance of a class that the function is given, or a tensor: not what a function of the program returns."""
     if not isinstance(value, cst.Call):
         return False
-    name = _root(value.func)
+    name = receiver_name(value.func)
     if isinstance(value.func, cst.Name):
         return name in given or _is_plain_class(frame, name)
     return name in _LIBRARIES
@@ -110,10 +110,3 @@ def _is_plain_class(frame: Frame, name: str) -> bool:
         and not speaks_of_devices(frame.analysis.text(line))
         for line in frame.analysis.module.body
     )
-
-
-def _root(function: cst.BaseExpression) -> str:
-    """The name that a chain of attributes and calls begins with."""
-    while isinstance(function, (cst.Attribute, cst.Call, cst.Subscript)):
-        function = function.func if isinstance(function, cst.Call) else function.value
-    return function.value if isinstance(function, cst.Name) else ""

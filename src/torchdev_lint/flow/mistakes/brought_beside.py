@@ -11,8 +11,7 @@ import re
 import libcst as cst
 
 from torchdev_lint.flow.activation.frame import Frame
-from torchdev_lint.flow.read_alone.evidence import receiver_name
-from torchdev_lint.flow.syntax.trees import all_parameters, walk
+from torchdev_lint.flow.syntax.trees import all_parameters, receiver_name, walk
 
 _OF_DEVICES = re.compile(r"(?i)gpu|cuda|device|accelerat")
 """Names that speak of devices."""

@@ -115,8 +115,6 @@ def check_comparison(frame: Frame, node: cst.Comparison, sides: Sides, operator:
             _as_text(frame, right_node, node)
         return
     always = kind is cst.NotEqual
-    if always and frame.analysis.learn(_only_seeds, frame.source.module, node):
-        return
     for device, device_node, other, other_node in (
         (left, left_node, right, right_node),
         (right, right_node, left, left_node),
@@ -127,6 +125,8 @@ def check_comparison(frame: Frame, node: cst.Comparison, sides: Sides, operator:
         if text is not None and api.parse(text) is None and isinstance(device, Object):
             continue  # `"pinned"`: the annotation does not tell all that may be given
         if is_device_object(frame, device) and (text is not None or _is_string(other, other_node)):
+            if always and frame.analysis.learn(_only_seeds, frame.source.module, node):
+                continue
             _compared(
                 frame,
                 node,

@@ -16,8 +16,7 @@ from torchdev_lint.flow.domain.values import Either, Items, Literal, Many, Objec
 from torchdev_lint.flow.mistakes import unproven_reads
 from torchdev_lint.flow.mistakes.brought_beside import brought_beside, is_chosen
 from torchdev_lint.flow.project import kept_defaults
-from torchdev_lint.flow.read_alone.evidence import receiver_name
-from torchdev_lint.flow.syntax.trees import dotted, walk
+from torchdev_lint.flow.syntax.trees import dotted, receiver_name, walk
 from torchdev_lint.flow.telling.attribution import (
     Report,
     argument_of,

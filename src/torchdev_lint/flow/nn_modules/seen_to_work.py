@@ -9,7 +9,7 @@ What comes of a model that cannot be read is taken to be where that is, unless t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import libcst as cst
 
@@ -81,11 +81,14 @@ def met(analysis: Analysis, node: object) -> bool | frozenset[str]:
     return found
 
 
-def note_given(frame: Frame, function: str, parameter: str, value: Value) -> None:
-    """A function gets an argument while a script runs."""
+def note_given(frame: Frame, function: str, given: Mapping[str, Value]) -> None:
+    """A function gets its arguments, by parameter, while a script runs."""
     notes = frame.analysis.notes
-    if DRIVEN in notes and notes.get((_GIVEN, function, parameter), True):
-        notes[_GIVEN, function, parameter] = isinstance(value, Tensor) and isinstance(value.device, Cpu)
+    if DRIVEN not in notes:
+        return
+    for parameter, value in given.items():
+        if notes.get((_GIVEN, function, parameter), True):
+            notes[_GIVEN, function, parameter] = isinstance(value, Tensor) and isinstance(value.device, Cpu)
 
 
 def is_given_on_host(analysis: Analysis, function: str, parameter: str) -> bool:

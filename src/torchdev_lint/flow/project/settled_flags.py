@@ -7,8 +7,9 @@ given is True, and no function takes it; an option where it stores True and is T
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING
+
+from torchdev_lint.flow.project.text_facts import remembered_of_text
 
 if TYPE_CHECKING:
     from torchdev_lint.flow.activation.analysis import Analysis
@@ -20,7 +21,7 @@ _OPTION = re.compile(r"""\badd_argument\(\s*((?:['"]-{1,2}[\w-]+['"]\s*,\s*)+)((
 _NAMES = re.compile(r"""['"]-{1,2}([\w-]+)['"]""")
 
 
-@lru_cache(maxsize=256)
+@remembered_of_text
 def settled(text: str) -> frozenset[str]:
     """The flags for an accelerator that are True whatever happens: names (`use_gpu`), and options with a dot before them (`.cuda`)."""
     names = {match[1] for match in _CONSTANT.finditer(text)} if "True" in text else set()

@@ -12,7 +12,7 @@ import libcst as cst
 
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.domain.lattice import Cpu, Leaf
-from torchdev_lint.flow.syntax.trees import dotted, walk
+from torchdev_lint.flow.syntax.trees import dotted, names_bound, walk
 
 Statement = cst.BaseStatement | cst.BaseSmallStatement
 
@@ -249,13 +249,7 @@ def _names_of_header(statement: Statement) -> set[str]:
 
 
 def _names_in(target: cst.CSTNode) -> set[str]:
-    match target:
-        case cst.Name(value=name):
-            return {name}
-        case cst.Tuple(elements=elements) | cst.List(elements=elements):
-            return {name for one in elements for name in _names_in(one.value)}
-        case _:
-            return set()
+    return set(names_bound(target))
 
 
 def _value_for(statement: Statement, name: str) -> cst.BaseExpression | None:

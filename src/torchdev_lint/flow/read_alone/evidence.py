@@ -17,7 +17,7 @@ from torchdev_lint.flow.activation.frame import BUILTINS, Frame
 from torchdev_lint.flow.domain.conditions import Key
 from torchdev_lint.flow.domain.values import Api, Function
 from torchdev_lint.flow.syntax.docstrings import is_number_told, tensors_told
-from torchdev_lint.flow.syntax.trees import all_parameters, remembered, walk
+from torchdev_lint.flow.syntax.trees import all_parameters, receiver_name, remembered, walk
 from torchdev_lint.torch_api import factories, functions, modules, operators
 from torchdev_lint.torch_api.tensor_surface import TENSOR_NAMES
 
@@ -476,14 +476,6 @@ def resolved_path(frame: Frame, node: cst.BaseExpression) -> str | None:
         return None
     value = frame.lookup(node.value)
     return ".".join([value.path, *reversed(parts)]) if isinstance(value, Api) else None
-
-
-def receiver_name(node: cst.BaseExpression) -> str:
-    """The name of what a chain of methods is called on: `x` in `x[0].transpose(1, 0).copy()`."""
-    current = node
-    while isinstance(current, (cst.Call, cst.Attribute, cst.Subscript)):
-        current = current.func if isinstance(current, cst.Call) else current.value
-    return current.value if isinstance(current, cst.Name) else ""
 
 
 def _given_names(node: cst.Call, names: set[str]) -> Iterator[str]:

@@ -141,7 +141,15 @@ def walk(root: cst.CSTNode, *, below: tuple[type[cst.CSTNode], ...] = ()) -> Ite
             stack.append(getattr(top, name))
 
 
-def names_bound(target: cst.BaseExpression) -> Iterator[str]:
+def receiver_name(node: cst.BaseExpression) -> str:
+    """The name of what a chain of methods is called on: `x` in `x[0].transpose(1, 0).copy()`."""
+    current = node
+    while isinstance(current, (cst.Call, cst.Attribute, cst.Subscript)):
+        current = current.func if isinstance(current, cst.Call) else current.value
+    return current.value if isinstance(current, cst.Name) else ""
+
+
+def names_bound(target: cst.CSTNode) -> Iterator[str]:
     """The names that an assignment to a target, or a loop over it, binds."""
     match target:
         case cst.Name(value=name):

@@ -42,11 +42,10 @@ from torchdev_lint.flow.read_alone.evidence import (
     TESTING,
     in_a_test,
     is_number_parameter,
-    receiver_name,
     tested_for_none,
 )
 from torchdev_lint.flow.read_alone.host_functions import HOST_FILE, shows_something, transforms_of
-from torchdev_lint.flow.syntax.trees import dotted, walk
+from torchdev_lint.flow.syntax.trees import dotted, receiver_name, walk
 from torchdev_lint.flow.torch_calls import device_values
 from torchdev_lint.flow.torch_calls.operands import Operand, place_of
 from torchdev_lint.torch_api.devices import DEVICE_NAME, names_only_the_cpu

@@ -17,7 +17,7 @@ from torchdev_lint.flow.domain.lattice import (
     leaves,
 )
 from torchdev_lint.flow.domain.values import UNKNOWN, Items, Many, Object, Tensor
-from torchdev_lint.flow.syntax.trees import dotted, walk
+from torchdev_lint.flow.syntax.trees import dotted, receiver_name, walk
 from torchdev_lint.flow.torch_calls import device_values
 from torchdev_lint.flow.torch_calls.operands import Operand
 from torchdev_lint.torch_api.factories import TAKES_DEVICE
@@ -224,7 +224,7 @@ def moved_where_wanted(maker: Frame, made: cst.CSTNode, fault: cst.CSTNode) -> b
         and isinstance(node.func, cst.Attribute)
         and node.func.attr.value in ("to", "cuda")
         and not any((dotted(given.value) or "").startswith("torch.") for given in node.args)
-        and _root_name(node.func.value) == name
+        and receiver_name(node.func.value) == name
         for node in nodes
     )
 
@@ -242,18 +242,6 @@ def _name_given(node: cst.CSTNode, made: cst.CSTNode) -> str | None:
         if isinstance(target, cst.Name) and any(part is made for part in walk(value)):
             return target.value
     return None
-
-
-def _root_name(node: cst.BaseExpression) -> str | None:
-    """The name at the beginning of `x`, `x[:5]`, `x.data[0]`, `x.float()`."""
-    while True:
-        match node:
-            case cst.Name(value=name):
-                return name
-            case cst.Attribute(value=inner) | cst.Subscript(value=inner) | cst.Call(func=inner):
-                node = inner
-            case _:
-                return None
 
 
 def _wanted_elsewhere(maker: Frame, made: cst.CSTNode, fault: cst.CSTNode) -> bool:
