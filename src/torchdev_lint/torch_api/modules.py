@@ -151,6 +151,9 @@ MODULE_STAYS = frozenset(
 )
 """Module methods that return the module (or nothing) and leave it where it is; `type` does if it is given a dtype."""
 
+CASTS = frozenset("half float double bfloat16".split())
+"""Methods of modules and tensors that change the dtype only."""
+
 IN_PLACE_MOVES = frozenset("to cuda cpu to_empty".split()) | ACCELERATOR_METHODS
 """Module methods that move it in place and return it."""
 

@@ -13,9 +13,9 @@ from torchdev_lint.engine.sources import DiskSources
 RUN = """\
 import torch
 from ops.knn import nearest
-def main(net, path):
+def main(net, path, x):
     net.load_state_dict(torch.load(path))
-    return nearest(net(start()))
+    return nearest(net(x))
 def start():
     return torch.zeros(3, device="cuda:0")
 """
@@ -57,7 +57,7 @@ CASES: list[tuple[str, dict[str, str], list[str]]] = [
 
 @pytest.mark.parametrize(("files", "found"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 def test_kernels_for_gpus(tmp_path: Path, files: dict[str, str], found: list[str]) -> None:
-    train = "import torch\nfrom run import main\nmain(make(), 'a')\nloss.backward()\ntorch.save(state, out)\n"
+    train = "import torch\nfrom run import main\nmain(make(), 'a', make())\nloss.backward()\ntorch.save(state, out)\n"
     everything = {"run.py": RUN, "train.py": train, "ops/setup.py": SETUP, "ops/__init__.py": "", **files}
     (tmp_path / ".git").mkdir()
     (tmp_path / "ops").mkdir()

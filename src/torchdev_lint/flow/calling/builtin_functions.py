@@ -21,6 +21,7 @@ from torchdev_lint.flow.domain.values import (
     Api,
     Class,
     DeviceValue,
+    Either,
     Entries,
     Items,
     Literal,
@@ -253,8 +254,10 @@ def mapped(
 
 
 def _type_of(frame: Frame, value: Value, site: CallSite) -> Value:
-    """`type(value)`, where calling it makes another of its kind."""
+    """`type(value)`, where calling it makes another of its kind (`type(x)(3)` of a tensor is on the CPU)."""
     match value:
+        case Tensor(mapping=False, batch=False, guess=False, parameter=False):
+            return Api("torch.Tensor")
         case Items(is_tuple=True):
             return Api("builtins.tuple")
         case Items() | Many():
@@ -270,6 +273,10 @@ def _type_of(frame: Frame, value: Value, site: CallSite) -> Value:
             if model is not None and all(other is model for other in others):
                 return Class(model)
             return frame.result_of(site.node)
+        case Object(key=key, text=text):
+            return Object(("type", key), f"type({text})")
+        case Either(guard, then, otherwise):
+            return Either(guard, _type_of(frame, then, site), _type_of(frame, otherwise, site))
         case _:
             return frame.result_of(site.node)
 

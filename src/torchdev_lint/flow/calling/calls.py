@@ -101,6 +101,7 @@ from torchdev_lint.flow.torch_calls import (
     current_device,
     distributions,
     function_transforms,
+    tensor_values,
     tensors,
     torch_factories,
     torch_functions,
@@ -535,6 +536,8 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
         return of_list
     if name in module_api.IN_PLACE_MOVES:
         return modules.transfer(frame, thing, name, site)
+    if name in module_api.CASTS and not site.arguments and tensor_values.frame_moved(frame, thing):
+        return thing  # a tensor or a module, it stays where it was moved to
     if name in ("items", "values", "keys") and state.kind == "unknown" and not site.arguments:
         element = Object(("item", thing.key), f"an item of {thing.text}" if thing.text else "")
         return Many(

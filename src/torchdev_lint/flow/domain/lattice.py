@@ -232,6 +232,8 @@ def _settle(device: Device, assignment: dict[Atom, bool]) -> Leaf:
 
 def _symbol_against_cpu(symbol: Symbol, assignment: dict[Atom, bool]) -> Level:
     """What the assignment says of the symbol's type decides; by default a symbol may be an accelerator."""
+    if any(value and _is_given_an_array(atom.key) for atom, value in assignment.items()):
+        return Level.NO  # whoever hands over arrays has nothing on an accelerator
     for atom, value in assignment.items():
         if atom.kind == "device-type" and atom.key[0] == symbol.key:
             is_cpu_test = atom.key[1] == "cpu"
@@ -241,6 +243,12 @@ def _symbol_against_cpu(symbol: Symbol, assignment: dict[Atom, bool]) -> Level:
         if atom.kind == "opaque" and _hangs_on_what_was_made(atom.key, symbol, is_tensor=value):
             return Level.NO
     return Level.POSSIBLE if symbol.assumed else Level.CERTAIN
+
+
+def _is_given_an_array(asked: Key) -> bool:
+    return (
+        asked[:1] == ("isinstance",) and asked[2:] == (("numpy.ndarray",),) and asked[1][:1] == ("parameter",)
+    )
 
 
 def _hangs_on_what_was_made(asked: Key, symbol: Symbol, *, is_tensor: bool) -> bool:
@@ -575,7 +583,7 @@ def _asks_of_another(atom: Atom, about: set[Key]) -> bool:
         atom.kind == "device-type"
         and atom.key[0][:1] == ("device",)
         and atom.key[0] not in about
-        and atom.key[0][1][:1] not in (("parameter",), ("self",))
+        and atom.key[0][1][:1] != ("self",)
     )
 
 

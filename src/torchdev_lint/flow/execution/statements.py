@@ -40,7 +40,7 @@ from torchdev_lint.flow.execution.patterns import assign, change
 from torchdev_lint.flow.instances import list_classes
 from torchdev_lint.flow.mistakes import literals, lost_index
 from torchdev_lint.flow.nn_modules import modules, placements
-from torchdev_lint.flow.syntax.trees import is_main_guard, walk
+from torchdev_lint.flow.syntax.trees import dotted, is_main_guard, walk
 from torchdev_lint.flow.torch_calls import current_device, operands, operations
 from torchdev_lint.flow.torch_calls.device_values import as_device
 from torchdev_lint.torch_api.modules import IN_PLACE_MOVES
@@ -223,13 +223,18 @@ def visit_If(frame: Frame, node: cst.If) -> None:
 
 
 def _narrow(env: Environment, refuted: Formula) -> None:
-    """Where `isinstance(x, torch.Tensor)` does not hold, `x` is an array or a number, and no device is asked of it."""
+    """Where `isinstance(x, torch.Tensor)` does not hold, `x` is an array or a number, and no device is asked of it.
+
+    Not what was moved: neither can be.
+    """
     match refuted:
         case Atom(kind="opaque", key=("isinstance", key, ("torch.Tensor",)), node=node):
             asked = node.args[0].value if isinstance(node, cst.Call) else None
             for name, value in list(env.names.items()):
                 same = isinstance(value, Object) and value.key == key
-                if same or (isinstance(asked, cst.Name) and asked.value == name):
+                if not (isinstance(value, Object) and value.key[0] == "moved") and (
+                    same or (isinstance(asked, cst.Name) and asked.value == name)
+                ):
                     env.names[name] = UNKNOWN
         case _:
             pass
@@ -280,12 +285,15 @@ def visit_Try(frame: Frame, node: cst.Try | cst.TryStar) -> None:
     if end is not None and node.orelse is not None:
         end = frame.run_branch(end, node.orelse.body.body)
     flows.append(end)
+    for_others = _works_for_tensors(node.body)
+    frame.reads_tried += for_others
     for handler in node.handlers:
         handled = start.copy()
         handled.assume(failed)
         if handler.name is not None and isinstance(handler.name.name, cst.Name):
             handled.names[handler.name.name.value] = UNKNOWN
         flows.append(frame.run_branch(handled, handler.body.body))
+    frame.reads_tried -= for_others
     met = merge_all([flow for flow in flows if flow is not None])
     if node.finalbody is not None:
         _finish_returns(frame, node.finalbody.body.body, returned)
@@ -342,6 +350,18 @@ def _tries_reads(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
     body = handler.body.body
     raises = isinstance(body[-1], cst.SimpleStatementLine) and isinstance(body[-1].body[-1], cst.Raise)
     return "TypeError" in _caught(handler) and not raises
+
+
+def _works_for_tensors(body: cst.BaseSuite) -> bool:
+    """Whether what is tried is one step by a function of PyTorch: what fails there is no tensor (`except TypeError: y = np.log(x)`)."""
+    match body.body:
+        case [cst.SimpleStatementLine(body=[cst.Assign() | cst.Return() as step])]:
+            return any(
+                isinstance(part, cst.Call) and (dotted(part.func) or "").startswith("torch.")
+                for part in walk(step)
+            )
+        case _:
+            return False
 
 
 def _caught(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> set[str]:

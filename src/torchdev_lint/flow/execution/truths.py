@@ -278,6 +278,12 @@ def equality(frame: Frame, node: cst.CSTNode, left: Value, right: Value) -> Form
                 return opaque(frame, node)
             case (DeviceValue(device=device), Literal(value=str(text))):
                 return equal_devices(frame, node, device, literal_device(text))
+            case (Object(key=("attr", ("type", key), "__name__"), text=text), Literal(value=str(name))) if (
+                name in _CLASSES
+            ):
+                return is_instance(frame, node, Object(key, text), Api(_CLASSES[name]))
+            case (Object(key=("type", key), text=text), Api()):
+                return is_instance(frame, node, Object(key, text), other)
             case (Object(text=text), Literal(value=str(kind))) if kind.partition(":")[0] in _TYPES:
                 return Atom("device-type", (as_key(one), kind.partition(":")[0]), text)
             case (Object(key=("device-count", counted)), Literal(value=int(number))):
@@ -503,7 +509,24 @@ _SEQUENCES = frozenset(
 )
 """Abstract classes that lists and tuples are instances of."""
 
-_NO_TENSORS = _CONTAINERS | {"numpy.ndarray"}
+_NO_TENSORS = frozenset({"builtins", "PIL", "cv2", "numbers", "numpy", "pandas", "scipy", "sklearn"})
+"""Modules none of whose classes derives from `torch.Tensor`."""
+
+
+_CLASSES = {"Tensor": "torch.Tensor", "ndarray": "numpy.ndarray", "list": "builtins.list"}
+"""What `type(x).__name__` is compared with."""
+
+_NOT_MOVED = _NO_TENSORS - {"builtins"} | {"list", "tuple", "str", "int", "float"}
+
+
+def _cannot_be_moved(path: str) -> bool:
+    """Whether no instance of a class has `.to` or `.cuda`: an array, an image; not a dictionary, from which classes with one derive."""
+    root, _, name = path.partition(".")
+    return (name if root == "builtins" else root) in _NOT_MOVED
+
+
+def _has_no_tensors(path: str) -> bool:
+    return path in _CONTAINERS or path.partition(".")[0] in _NO_TENSORS
 
 
 def is_instance(frame: Frame, node: cst.CSTNode, value: Value, classes: Value) -> Formula:
@@ -530,11 +553,7 @@ def is_instance(frame: Frame, node: cst.CSTNode, value: Value, classes: Value) -
         case Generator():
             return Constant("torch.Generator" in paths)
         case Tensor(mapping=False, batch=False):
-            return (
-                Constant(tensor)
-                if tensor or all(path.startswith("builtins.") or path in _NO_TENSORS for path in paths)
-                else opaque(frame, node)
-            )
+            return Constant(tensor) if tensor or all(map(_has_no_tensors, paths)) else opaque(frame, node)
         case Items(is_tuple=True):
             return Constant(any(path == "builtins.tuple" or path in _SEQUENCES for path in paths))
         case Items() | Many():
@@ -550,6 +569,8 @@ def is_instance(frame: Frame, node: cst.CSTNode, value: Value, classes: Value) -
         }:
             return Constant(not _MODULES.isdisjoint(paths))
         case Object(key=key) if set(paths) == {"torch.Tensor"} and is_of_array(frame, key):
+            return FALSE
+        case Object(key=("moved", *_)) if frame.state(value).moved and all(map(_cannot_be_moved, paths)):
             return FALSE
         case Object(key=key, text=text):
             return Atom("opaque", ("isinstance", key, tuple(sorted(paths))), f"isinstance({text}, ...)")

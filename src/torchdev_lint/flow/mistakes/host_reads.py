@@ -102,7 +102,7 @@ def check_arguments(frame: Frame, site: CallSite, *, in_lists_only: bool = False
     if any(_says_no_tensor(fact) for fact in frame.env.path):
         return  # the branch for arrays: whoever gives a tensor along with one is not what it is written for
     for argument in site.arguments:
-        if argument.star == "**":
+        if argument.star == "**" or argument.keyword in _SIZES:
             continue
         for value, node in _given(argument.value, argument.node):
             if isinstance(value, (Unknown, Object, Tensor)) and not in_lists_only:
@@ -120,6 +120,10 @@ def check_arguments(frame: Frame, site: CallSite, *, in_lists_only: bool = False
             report = report_at(frame, Operand(value, device, node), found)
             if report is not None:
                 _publish(frame, site.node, _reader(site), report, found)
+
+
+_SIZES = frozenset({"size", "shape"})
+"""What is asked for its numbers, `Tensor.__index__`, which copies them to the host (torch/csrc/autograd/python_variable_methods.cpp)."""
 
 
 def _says_no_tensor(fact: Formula) -> bool:

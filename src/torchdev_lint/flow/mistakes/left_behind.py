@@ -81,6 +81,8 @@ class _Uses:
     """What code does with names: which it moves, which it treats in another way, which it uses as tensors (surely or not)."""
 
     moved: set[str] = field(default_factory=set)
+    made: set[str] = field(default_factory=set)
+    """Of what is moved: that of which a tensor is made for it, `torch.tensor(x).to(device)`."""
     other: set[str] = field(default_factory=set)
     used: dict[str, bool] = field(default_factory=dict)
     taken: int = 0
@@ -99,6 +101,8 @@ def _left_of_tuple(frame: Frame, names: tuple[str, ...]) -> dict[str, bool]:
     uses = _uses(frame, doings, frozenset(names), lambda target, _: _is_unpacked(target, names))
     if uses.taken != 1 or not uses.moved or _moves_for_the_loss(frame, uses.moved):
         return {}
+    if uses.moved <= uses.made:
+        return {}  # the others are arrays or lists, of which tensors are made: what is used as it is, is none of those
     left = uses.left()
     if left and frame.analysis.says(_COLLATES):
         return {name: sure for name, sure in left.items() if sure}
@@ -198,6 +202,8 @@ def _uses(
                     if name in wanted and not takes(target, part):
                         # what was moved before they were taken was another thing of that name
                         (uses.moved if uses.taken and _moves(part, name) else uses.other).add(name)
+                        if _makes(part, name):
+                            uses.made.add(name)
                 if isinstance(target, (cst.Subscript, cst.Attribute)) and isinstance(target.value, cst.Name):
                     uses.other.add(target.value.value)  # a list, whose items may be moved one by one
             case cst.For(target=target, iter=source) | cst.CompFor(target=target, iter=source):
@@ -266,6 +272,25 @@ def _moves(node: cst.BaseExpression, name: str) -> bool:
     parts_of_it = list(walk(node))
     return any(isinstance(part, cst.Name) and part.value == name for part in parts_of_it) and any(
         isinstance(part, cst.Call) and _is_transfer(part) for part in parts_of_it
+    )
+
+
+_MAKERS = re.compile(
+    r"(?:^|\.)(?:tensor|as_tensor|asarray|from_numpy|(?:Float|Long|Int|Bool|Byte|Double)?Tensor)$"
+)
+
+
+def _makes(node: cst.BaseExpression, name: str) -> bool:
+    """Whether the expression makes a tensor of what the name holds: `torch.tensor(x)`, `torch.FloatTensor(np.float32(x))`."""
+    return any(
+        isinstance(part, cst.Call)
+        and _MAKERS.search(dotted(part.func) or "") is not None
+        and any(
+            isinstance(inner, cst.Name) and inner.value == name
+            for one in part.args
+            for inner in walk(one.value)
+        )
+        for part in walk(node)
     )
 
 

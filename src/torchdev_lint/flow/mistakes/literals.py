@@ -37,7 +37,7 @@ from torchdev_lint.torch_api import devices as api
 if TYPE_CHECKING:
     from torchdev_lint.flow.instances.classes import ClassModel
 
-_FLAG = re.compile(r"(?i)cuda|gpu|device|accelerator")
+_FLAG = re.compile(r"(?i)cuda|gpu|device|accelerator|data_?parallel|distributed|(?:^|[^a-z])dd?p\b")
 
 
 MAX_INDEX = 15
@@ -272,13 +272,19 @@ def is_guarded(frame: Frame, kind: str, index: int, *, handled: bool = True) -> 
 
 
 def _is_first_of_many(frame: Frame) -> bool:
-    """Whether a method names the first device in a class that divides its work among the devices."""
+    """Whether a method names the first device in a class, or a function, that divides its work among the devices."""
     function = frame.function
-    return (
-        function is not None
-        and function.owner is not None
-        and frame.analysis.learn(_counts_devices, frame.analysis, function.owner)
+    if function is None:
+        return False
+    if _DIVIDES.search(frame.analysis.text(function.node)) is not None:
+        return True
+    return function.owner is not None and frame.analysis.learn(
+        _counts_devices, frame.analysis, function.owner
     )
+
+
+_DIVIDES = re.compile(r"device_ids\s*=\s*(?:list\(\s*)?(?:range\(\s*)?torch\.cuda\.device_count\(\)")
+"""A module is copied to all of them: its own parameters have to be on the first (torch/nn/parallel/data_parallel.py)."""
 
 
 def _counts_devices(analysis: Analysis, owner: ClassModel) -> bool:

@@ -13,9 +13,10 @@ from collections.abc import Iterator, Mapping
 import libcst as cst
 
 from torchdev_lint.flow.activation.frame import Frame
-from torchdev_lint.flow.domain.values import Literal, Value
+from torchdev_lint.flow.domain.values import UNKNOWN, Literal, Value
 from torchdev_lint.flow.nn_modules import loading_scopes
-from torchdev_lint.flow.syntax.trees import all_parameters, dotted, walk
+from torchdev_lint.flow.project.project_calls import argument_given, made_calls, position_of
+from torchdev_lint.flow.syntax.trees import all_parameters, dotted, standing_alone, walk
 from torchdev_lint.torch_api.checkpoints import SAVES
 
 _KEEPS = re.compile(r"(?i)early_?stop|check_?point|saver")
@@ -28,9 +29,53 @@ _Strings = Mapping[str, str]
 
 
 def has_saved(frame: Frame, call: cst.BaseExpression, path: cst.BaseExpression, value: Value) -> bool:
-    """Whether the file that a cell loads, outside of functions, is saved by what stands before it in the notebook."""
-    if not frame.analysis.options.in_cells or frame.function is not None:
+    """Whether the file that a cell loads is saved by what stands before it in the notebook.
+
+    Of what a function loads that is given the path, each call is asked, `net.load("best.pt")`; of one that no cell calls it holds.
+    """
+    if not frame.analysis.options.in_cells:
         return False
+    if frame.function is None:
+        return _is_saved_before(frame, call, path, value)
+    node = frame.function.node
+    if not isinstance(node, cst.FunctionDef) or not isinstance(path, cst.Name) or node.decorators:
+        return False
+    calls = _calls_of(frame, node)
+    if calls is None or position_of(node, path.value) is None:
+        return False
+    return all(
+        (given := argument_given(node, made, path.value)) is not None
+        and _is_saved_before(frame, made, given, UNKNOWN)
+        for made in calls
+    )
+
+
+def _calls_of(frame: Frame, node: cst.FunctionDef) -> list[cst.Call] | None:
+    """The calls of a function, as cells make them; None where it is called by others, or handed to somebody."""
+    name = node.name.value
+    found: list[cst.Call] = []
+    if any((dotted(one) or "").rpartition(".")[2] == name for one in standing_alone(frame.analysis.module)):
+        return None
+    imported = {
+        alias.evaluated_alias or alias.evaluated_name
+        for part in walk(frame.analysis.module)
+        if isinstance(part, cst.Import)
+        for alias in part.names
+    }
+    for made, scope, _, _ in made_calls(frame, name, "", elsewhere=False):
+        receiver = dotted(made.func.value) if isinstance(made.func, cst.Attribute) else None
+        if receiver in imported:
+            continue  # `pickle.load`
+        if scope is node:
+            continue
+        if scope is not None:
+            return None
+        found.append(made)
+    return found
+
+
+def _is_saved_before(frame: Frame, call: cst.BaseExpression, path: cst.BaseExpression, value: Value) -> bool:
+    """Whether something that stands before a call, outside of functions, saves to the path that it is given."""
     module = frame.analysis.module
     around = loading_scopes.calls_around(frame, module, call)
     conditions = loading_scopes.conditions_of(frame, module, around)

@@ -9,33 +9,31 @@ import libcst as cst
 
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.nn_modules import loading_scopes
+from torchdev_lint.flow.nn_modules.loading_onward import goes_on_into_use
 from torchdev_lint.flow.nn_modules.saved_files import SAVERS
-from torchdev_lint.flow.project.accelerator_programs import names_accelerator, running_with
-from torchdev_lint.flow.project.project_calls import argument_given, calls_by_others
+from torchdev_lint.flow.project.accelerator_uses import running_with, uses_any
+from torchdev_lint.flow.project.project_calls import argument_given, made_calls
 from torchdev_lint.flow.project.settled_flags import settled_in
 from torchdev_lint.flow.syntax.trees import all_parameters, dotted, walk
 
 _TRAINS = re.compile(r"(?i)(?:^|_)(?:train|fit|training)(?:_(?!dat|load|set|iter|trans)|$)")
 """Functions that train, by name; not those that make the data for it."""
 
-_NEEDS_ONE = frozenset(
-    f"torch.cuda.{name}"
-    for name in ("get_device_name", "get_device_properties", "get_device_capability", "current_device")
-)
-"""What raises where there is no GPU (torch/cuda/__init__.py, `_lazy_init`)."""
-
 
 def goes_on_with_accelerator(frame: Frame, call: cst.Call) -> bool:
     """Whether what runs along with the load, or with each call of its function, uses an accelerator, whatever the machine."""
     settled = frame.analysis.learn(settled_in, frame.analysis)
-    if _uses_accelerator(loading_scopes.scope_of(frame), call, settled) or _is_made_to_train(frame, settled):
+    scope = loading_scopes.scope_of(frame)
+    if (
+        uses_any(scope, call, settled=settled)
+        or _is_made_to_train(frame, settled)
+        or goes_on_into_use(frame, scope, call, settled)
+    ):
         return True
-    calls = [
-        (frame.analysis.module if scope is None else scope, made)
-        for made, scope in _calls(frame)
-        if made is not call
-    ]
-    return bool(calls) and all(_uses_accelerator(scope, made) for scope, made in calls)
+    calls = [(scope, made) for made, scope in _calls(frame) if made is not call]
+    return bool(calls) and all(
+        uses_any(scope, made) or goes_on_into_use(frame, scope, made) for scope, made in calls
+    )
 
 
 def follows_training(frame: Frame, call: cst.Call) -> bool:
@@ -49,9 +47,7 @@ def follows_training(frame: Frame, call: cst.Call) -> bool:
     ):
         return True
     calls = list(_calls(frame, elsewhere=False))
-    return bool(calls) and all(
-        _trained_before(frame.analysis.module if scope is None else scope, made) for made, scope in calls
-    )
+    return bool(calls) and all(_trained_before(scope, made) for made, scope in calls)
 
 
 def follows_saving(frame: Frame, call: cst.Call) -> bool:
@@ -71,7 +67,7 @@ def follows_saving(frame: Frame, call: cst.Call) -> bool:
     calls = list(_calls(frame, elsewhere=False))
     return bool(calls) and all(
         (given := argument_given(node, made, path.value)) is not None
-        and _saved_before(frame, frame.analysis.module if scope is None else scope, made, given)
+        and _saved_before(frame, scope, made, given)
         for made, scope in calls
     )
 
@@ -114,14 +110,18 @@ def _saves_under(function: cst.FunctionDef, parameter: str) -> bool:
     )
 
 
-def _calls(frame: Frame, *, elsewhere: bool = True) -> Iterator[tuple[cst.Call, cst.FunctionDef | None]]:
-    """The calls of the function, and the outermost functions that they stand in."""
+def _calls(
+    frame: Frame, *, elsewhere: bool = True
+) -> Iterator[tuple[cst.Call, cst.FunctionDef | cst.Module]]:
+    """The calls of the function elsewhere than in itself, and the outermost functions, or the files, that they stand in."""
     function = frame.function
-    if function is None or not isinstance(function.node, cst.FunctionDef):
+    if function is None or not isinstance(function.node, cst.FunctionDef) or frame.source.foreign:
         return
     owner = "" if function.owner is None else function.owner.name
-    if elsewhere or not owner:
-        yield from calls_by_others(frame, function.node, owner, elsewhere=elsewhere)
+    if (elsewhere or not owner) and not function.name.startswith("__"):
+        for call, scope, _, module in made_calls(frame, function.name, owner, elsewhere=elsewhere):
+            if scope is not function.node:
+                yield call, module if scope is None else scope
 
 
 def _is_made_to_train(frame: Frame, settled: frozenset[str]) -> bool:
@@ -132,40 +132,9 @@ def _is_made_to_train(frame: Frame, settled: frozenset[str]) -> bool:
     methods = (line for line in function.owner.node.body.body if isinstance(line, cst.FunctionDef))
     return any(
         (_TRAINS.search(method.name.value) is not None or method.name.value == "run")
-        and _uses_accelerator(method, None, settled)
+        and uses_any(method, None, settled=settled)
         for method in methods
     )
-
-
-def _uses_accelerator(
-    scope: cst.CSTNode, call: cst.Call | None, settled: frozenset[str] = frozenset()
-) -> bool:
-    named: set[str] = set()
-    for node in running_with(scope, call, certain=False, settled=settled):
-        match node:
-            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=value):
-                named.discard(name)
-                if names_accelerator(value, frozenset(), numbered=True):
-                    named.add(name)
-            case cst.Call(func=cst.Attribute(attr=cst.Name(value="cuda")), args=[]):
-                return True
-            case cst.Call(func=cst.Attribute(attr=cst.Name(value="to")), args=[cst.Arg(value=where), *_]) if (
-                names_accelerator(where, named, numbered=True)
-            ):
-                return True
-            case cst.Arg(keyword=cst.Name(value="device"), value=where) if names_accelerator(
-                where, named, numbered=True
-            ):
-                return True
-            case cst.Arg(keyword=cst.Name(value="accelerator"), value=cst.SimpleString() as kind) if (
-                kind.raw_value in ("gpu", "cuda")
-            ):
-                return True  # lightning raises where there is none (lightning/pytorch/trainer/connectors/accelerator_connector.py)
-            case cst.Call(func=function) if dotted(function) in _NEEDS_ONE:
-                return True
-            case _:
-                pass
-    return False
 
 
 def _trained_before(scope: cst.CSTNode, call: cst.Call) -> bool:

@@ -21,10 +21,11 @@ import libcst as cst
 
 from torchdev_lint.flow.activation.analysis import Analysis
 from torchdev_lint.flow.activation.frame import Frame
+from torchdev_lint.flow.project.accelerator_uses import uses_before
 from torchdev_lint.flow.project.project_calls import calls_of
 from torchdev_lint.flow.project.reach import imported_by, said
-from torchdev_lint.flow.project.settled_flags import is_among, without_settled
-from torchdev_lint.flow.syntax.trees import dotted, parents, walk
+from torchdev_lint.flow.project.settled_flags import without_settled
+from torchdev_lint.flow.syntax.trees import parents, walk
 
 MAX_FILES = 24
 """That lead to a file; where there are more, it is not known what does."""
@@ -68,25 +69,9 @@ _TELLS = re.compile(
 )
 """What only says whether there is an accelerator, what is only loaded to the CPU, and what asks for something else."""
 
-_NEEDS_ONE = frozenset(
-    f"torch.cuda.{name}"
-    for name in (
-        "current_device",
-        "get_device_capability",
-        "get_device_name",
-        "get_device_properties",
-        "mem_get_info",
-        "nvtx.range_push",
-        "set_device",
-    )
-) | {"torch.autograd.profiler.emit_nvtx"}
-"""What raises where there is no GPU (torch/cuda/__init__.py, `_lazy_init`; torch/autograd/profiler.py, `emit_nvtx`)."""
-
 _MAY_USE = re.compile(
     rf"{_USES.pattern}|torch\.cuda\.(?:current_device|get_device_\w+|mem_get_info|nvtx\.\w+)\(|emit_nvtx\(|\.type\("
 )
-
-_TYPE = re.compile(r"torch\.cuda\.\w*Tensor")
 
 
 def uses_accelerator(text: str) -> bool:
@@ -222,14 +207,14 @@ def _is_after(
     along: bool,
     depth: int,
 ) -> bool:
-    if own and _used_before(scope, node, along=along):
+    if own and uses_before(scope, node, along=along):
         return True
     if isinstance(scope, cst.Module) or depth == MAX_DEPTH:
         return False
     name, told = scope.name.value, "" if owner is None else owner.name.value
     if in_file and owner is not None and name != "__init__":
         made = next((one for one in _methods(owner) if one.name.value == "__init__"), None)
-        if made is not None and _used_before(made, None):
+        if made is not None and uses_before(made, None):
             return True
     if name == "__init__":
         name = told
@@ -247,106 +232,8 @@ def _is_after(
 
 def _used_before_at_top(module: cst.Module, call: cst.Call, *, along: bool) -> bool:
     """The same of a call at the top of a file; of another file's nothing is known."""
-    return id(call) in parents(module) and _used_before(module, call, along=along)
+    return id(call) in parents(module) and uses_before(module, call, along=along)
 
 
 def _methods(owner: cst.ClassDef) -> Iterator[cst.FunctionDef]:
     return (line for line in owner.body.body if isinstance(line, cst.FunctionDef))
-
-
-def _used_before(scope: cst.CSTNode, place: cst.CSTNode | None, *, along: bool = False) -> bool:
-    """Whether a scope uses an accelerator before it gets to a place in it (None: to its end), whatever holds; `along`: or after."""
-    named: set[str] = set()
-    for node in running_with(scope, place, certain=True):
-        if node is place and not along:
-            # what a call is given is there before it is made
-            return any(isinstance(part, cst.Call) and _is_use(part, named) for part in list(walk(node))[1:])
-        match node:
-            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=value):
-                named.discard(name)
-                if names_accelerator(value, frozenset(), numbered=False):
-                    named.add(name)
-            case cst.Call() if _is_use(node, named):
-                return True
-            case _:
-                pass
-    return False
-
-
-def _is_use(call: cst.Call, named: set[str]) -> bool:
-    match call:
-        case cst.Call(func=cst.Attribute(attr=cst.Name(value="cuda")), args=[]):
-            return True
-        case cst.Call(func=cst.Attribute(attr=cst.Name(value="cuda")), args=[cst.Arg(keyword=cst.Name())]):
-            return True
-        case cst.Call(func=cst.Attribute(attr=cst.Name(value="to")), args=[cst.Arg(value=where), *_]) if (
-            names_accelerator(where, named, numbered=False)
-        ):
-            return True
-        case cst.Call(func=cst.Attribute(attr=cst.Name(value="type")), args=[cst.Arg(value=given)]) if (
-            _TYPE.fullmatch(dotted(given) or "")
-        ):
-            return True
-        case _:
-            pass
-    path = dotted(call.func) or ""
-    return (
-        path in _NEEDS_ONE
-        or _TYPE.fullmatch(path) is not None
-        or any(
-            one.keyword is not None
-            and one.keyword.value == "device"
-            and names_accelerator(one.value, named, numbered=False)
-            for one in call.args
-        )
-    )
-
-
-def names_accelerator(node: cst.BaseExpression, named: frozenset[str] | set[str], *, numbered: bool) -> bool:
-    """Whether an expression is a GPU: `"cuda"`, a `torch.device` of it, one of the names; `numbered`: or `"cuda:1"`."""
-    match node:
-        case cst.SimpleString():
-            given = str(node.raw_value)
-            return given.partition(":")[0] == "cuda" if numbered else given == "cuda"
-        case cst.Name(value=name):
-            return name in named
-        case cst.Call(func=function, args=[cst.Arg(value=given)]):
-            return dotted(function) == "torch.device" and names_accelerator(given, named, numbered=numbered)
-        case _:
-            return False
-
-
-def running_with(
-    scope: cst.CSTNode, place: cst.CSTNode | None, *, certain: bool, settled: frozenset[str] = frozenset()
-) -> Iterator[cst.CSTNode]:
-    """The nodes of a scope, in order, that run whenever a place in it does (None: whatever holds); not what its functions do.
-
-    `certain`: neither what is only attempted counts, nor the second part of an `and` or an `or`. `settled`: flags that are set.
-    """
-    above = parents(scope)
-    around = {id(place)}
-    current = above.get(id(place))
-    while current is not None:
-        around.add(current)
-        current = above.get(current)
-    apart: set[int] = set()
-    for node in walk(scope):
-        if id(node) in apart:
-            apart |= set(map(id, node.children))
-            continue
-        match node:
-            case cst.If(test=test, body=body, orelse=orelse) | cst.IfExp(test=test, body=body, orelse=orelse):
-                if settled and is_among(dotted(test) or "", settled):
-                    around.add(id(body))
-                apart |= {id(part) for part in (body, orelse) if part is not None and id(part) not in around}
-            case cst.Try(body=body, handlers=[_, *_]) if certain and id(body) not in around:
-                apart.add(id(body))
-            case cst.BooleanOperation(right=right) if certain and id(right) not in around:
-                apart.add(id(right))
-            case cst.ExceptHandler() | cst.FunctionDef() | cst.ClassDef() | cst.Lambda():
-                if id(node) not in around and node is not scope:
-                    apart |= set(map(id, node.children))
-                    continue
-            case _:
-                pass
-        yield node

@@ -74,7 +74,7 @@ def made_calls(frame: Frame, name: str, owner: str, *, elsewhere: bool = True) -
     if owner and not others and _is_named_here_only(frame, name):
         others = frame.analysis.imports.callers(name, name)
     for path, module in others:
-        if not owner and _defines(frame.analysis.module, name) and _defines(module, name):
+        if _has_its_own(frame, module, name, owner):
             continue
         prepares = HOST_FILE.search(path) is not None
         for call, function, on_host, _ in _calls_of_another(module).get(name, ()):
@@ -93,9 +93,11 @@ def _is_named_here_only(frame: Frame, name: str) -> bool:
     return frame.analysis.imports.mentioning(f"def {name}(") == []
 
 
-def _defines(module: cst.Module, name: str) -> bool:
-    """Whether a file has a function of this name itself: it calls that one."""
-    return bool(_functions(module, name))
+def _has_its_own(frame: Frame, module: cst.Module, name: str, owner: str) -> bool:
+    """Whether a file has a function, or a class, of this name itself, as the checked one has: it calls that one."""
+    if owner:
+        return any(isinstance(line, cst.ClassDef) and line.name.value == owner for line in module.body)
+    return bool(_functions(frame.analysis.module, name)) and bool(_functions(module, name))
 
 
 def position_of(node: cst.FunctionDef, parameter: str) -> int | None:
@@ -113,12 +115,12 @@ def argument_given(node: cst.FunctionDef, call: cst.Call, parameter: str) -> cst
 
 
 def argument_at(call: cst.Call, position: int, parameter: str) -> cst.BaseExpression | None:
-    given = [one for one in call.args if one.keyword is None]
-    if any(one.star for one in call.args):
-        return None
     for one in call.args:
         if one.keyword is not None and one.keyword.value == parameter:
             return one.value
+    given = [one for one in call.args if one.keyword is None]
+    if any(one.star for one in call.args):
+        return None
     return given[position].value if 0 <= position < len(given) else None
 
 
@@ -127,7 +129,7 @@ def definition_of(frame: Frame, name: str, *, method: bool = False) -> cst.Funct
     known: dict[tuple[str, bool], cst.FunctionDef | None]
     known = frame.analysis.notes.setdefault("defined as", {})
     if (name, method) not in known:
-        functions = _methods if method else _functions
+        functions = methods_named if method else _functions
         own = functions(frame.analysis.module, name) or ([] if method else _imported(frame, name))
         others = [] if own else [module for _, module in frame.analysis.imports.callers(name, name)]
         found = own or [node for module in others for node in functions(module, name)]
@@ -146,7 +148,8 @@ def _functions(module: cst.Module, name: str) -> list[cst.FunctionDef]:
     return [line for line in module.body if isinstance(line, cst.FunctionDef) and line.name.value == name]
 
 
-def _methods(module: cst.Module, name: str) -> list[cst.FunctionDef]:
+def methods_named(module: cst.Module, name: str) -> list[cst.FunctionDef]:
+    """The functions of this name at the top of a file, and the methods of its classes."""
     return _all_methods(module).get(name, [])
 
 

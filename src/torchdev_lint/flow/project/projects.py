@@ -34,6 +34,7 @@ from torchdev_lint.flow.domain.values import (
     Value,
     join,
 )
+from torchdev_lint.flow.project.reach import said
 from torchdev_lint.flow.syntax.trees import dotted, is_main_guard, remembered, walk
 from torchdev_lint.source.imports import Location, locate, resolve, search_path, submodule
 from torchdev_lint.source.roots import up_to_given, up_to_root
@@ -242,12 +243,14 @@ class Project:
         if above is None:
             return []
         root = above[-1]
+        named = re.compile(rf"\b{told}\b")
         found = [
             path
             for path in self.sources.mentioning(root, f"{name}(")
             if path != self.path
             and not _TEST.search(path[len(root) :])
-            and re.search(rf"\b{told}\b", self.sources.text(path) or "")
+            and named.search(text := self.sources.text(path) or "")
+            and named.search(said(text))  # not in a comment
         ]
         trees = [(path, self.sources.tree(path)) for path in found[:MAX_CALLERS]]
         return [(path, tree) for path, tree in trees if tree is not None]
