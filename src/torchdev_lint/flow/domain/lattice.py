@@ -246,7 +246,8 @@ def _symbol_against_cpu(symbol: Symbol, assignment: dict[Atom, bool]) -> Level:
 
 
 def _is_given_an_array(asked: Key) -> bool:
-    return (
+    """Whether a condition asks if an argument is an array (`is_instance` in truths.py)."""
+    return asked[:1] == ("arrays",) or (
         asked[:1] == ("isinstance",) and asked[2:] == (("numpy.ndarray",),) and asked[1][:1] == ("parameter",)
     )
 

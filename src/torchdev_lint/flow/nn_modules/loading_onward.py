@@ -38,18 +38,28 @@ def goes_on_into_use(
     frame: Frame, scope: cst.CSTNode, call: cst.Call, settled: frozenset[str] = frozenset()
 ) -> bool:
     """Whether what runs along with a call in a scope calls a function of the project that uses an accelerator, whatever the machine."""
-    return _calls_one(frame, scope, call, settled, MAX_DEPTH)
+    return _calls_one(frame, frame.analysis.module, scope, call, settled, MAX_DEPTH)
+
+
+Called = tuple[cst.FunctionDef, cst.Module]
+"""A function, and the file that it is in."""
 
 
 def _calls_one(
-    frame: Frame, scope: cst.CSTNode, place: cst.Call | None, settled: frozenset[str], depth: int
+    frame: Frame,
+    home: cst.Module,
+    scope: cst.CSTNode,
+    place: cst.Call | None,
+    settled: frozenset[str],
+    depth: int,
 ) -> bool:
     for node in running_with(scope, place, certain=False, settled=settled):
         match node:
-            case cst.Call() if node is not place and _leads_to_use(frame, node, depth):
+            case cst.Call() if node is not place and _leads_to_use(frame, home, node, depth):
                 return True
             case cst.If(body=body, orelse=cst.If() | cst.Else() as other) if all(
-                uses_any(branch, None, settled=settled) or _calls_one(frame, branch, None, settled, depth)
+                uses_any(branch, None, settled=settled)
+                or _calls_one(frame, home, branch, None, settled, depth)
                 for branch in (body, other)
             ):
                 return True  # whichever of both is taken
@@ -58,29 +68,33 @@ def _calls_one(
     return False
 
 
-def _leads_to_use(frame: Frame, call: cst.Call, depth: int) -> bool:
-    functions = [function for function in _called(frame, call) if not _is_abstract(function)]
-    return bool(functions) and all(_uses(frame, function, call, depth) for function in functions)
+def _leads_to_use(frame: Frame, home: cst.Module, call: cst.Call, depth: int) -> bool:
+    called = [one for one in _called(frame, home, call) if not _is_abstract(one[0])]
+    return bool(called) and all(_uses(frame, one, call, depth) for one in called)
 
 
-def _uses(frame: Frame, function: cst.FunctionDef, call: cst.Call, depth: int) -> bool:
+def _uses(frame: Frame, called: Called, call: cst.Call, depth: int) -> bool:
+    function, home = called
     if _ASKS.search(frame.analysis.text(function.body)) is not None:
         return False
     settled = frozenset(_left_true(function, call))
     if uses_any(function.body, None, settled=settled):
         return True
-    return depth > 1 and _calls_one(frame, function.body, None, settled, depth - 1)
+    return depth > 1 and _calls_one(frame, home, function.body, None, settled, depth - 1)
 
 
 def _is_abstract(function: cst.FunctionDef) -> bool:
     """Whether a function leaves everything to those that override it."""
-    match function.body.body[-1]:
-        case cst.SimpleStatementLine(
-            body=[cst.Pass() | cst.Raise() | cst.Expr(value=cst.SimpleString() | cst.Ellipsis())]
-        ):
-            return True
-        case _:
-            return False
+    steps = [
+        step
+        for line in function.body.body
+        for step in (line.body if isinstance(line, cst.SimpleStatementLine) else [line])
+    ]
+    return all(
+        isinstance(step, (cst.Pass, cst.Raise))
+        or (isinstance(step, cst.Expr) and isinstance(step.value, (cst.SimpleString, cst.Ellipsis)))
+        for step in steps
+    )
 
 
 def _left_true(function: cst.FunctionDef, call: cst.Call) -> Iterator[str]:
@@ -94,15 +108,19 @@ def _left_true(function: cst.FunctionDef, call: cst.Call) -> Iterator[str]:
             yield parameter.name.value
 
 
-def _called(frame: Frame, call: cst.Call) -> tuple[cst.FunctionDef, ...]:
+def _called(frame: Frame, home: cst.Module, call: cst.Call) -> tuple[Called, ...]:
     name = loading_scopes.name_of_call(call)
     if not name or name.startswith("__"):
         return ()
     if (name in _OF_MODULES or name in TENSOR_NAMES) and not _is_of_project(frame, call.func):
         return ()
+    if isinstance(call.func, cst.Name):
+        own = tuple((function, home) for function in _named(home.body, name))
+        if own:
+            return own
     receiver = (dotted(call.func.value) or "") if isinstance(call.func, cst.Attribute) else ""
     receiver = receiver.rpartition(".")[2]
-    known: dict[tuple[str, str], tuple[cst.FunctionDef, ...]]
+    known: dict[tuple[str, str], tuple[Called, ...]]
     known = frame.analysis.notes.setdefault("goes on to", {})
     if (name, receiver) not in known:
         known[name, receiver] = tuple(_definitions(frame, name, receiver))
@@ -138,7 +156,7 @@ def _file_of(frame: Frame, module: str) -> str | None:
             return None
 
 
-def _definitions(frame: Frame, name: str, receiver: str) -> list[cst.FunctionDef]:
+def _definitions(frame: Frame, name: str, receiver: str) -> list[Called]:
     """The functions of a name here and in what is imported, and the methods; of one file or class only, if that is named and has one."""
     modules = {frame.analysis.source.path: frame.analysis.module}
     near = frame.analysis.learn(_imported, frame.analysis)
@@ -147,7 +165,7 @@ def _definitions(frame: Frame, name: str, receiver: str) -> list[cst.FunctionDef
         modules.update((path, module) for path, module in others if path in near)
     file, classes = _file_of(frame, receiver), _classes_of(frame, receiver)
     own = [
-        function
+        (function, module)
         for path, module in modules.items()
         for function in (
             *(_named(module.body, name) if os.path.basename(path) == file else ()),
@@ -159,7 +177,9 @@ def _definitions(frame: Frame, name: str, receiver: str) -> list[cst.FunctionDef
             ),
         )
     ]
-    return own or [function for module in modules.values() for function in methods_named(module, name)]
+    return own or [
+        (function, module) for module in modules.values() for function in methods_named(module, name)
+    ]
 
 
 def _named(lines: Iterable[cst.CSTNode], name: str) -> Iterator[cst.FunctionDef]:

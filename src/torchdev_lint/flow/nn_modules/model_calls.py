@@ -397,22 +397,12 @@ def _is_placeholder(frame: Frame, operand: Operand, callee: Callee) -> bool:
 
 
 def _is_record(frame: Frame, argument: Argument, callee: Callee) -> bool:
-    """Whether a dict holds more than tensors and is given to what cannot be read: a pipeline takes from it what it needs.
-
-    So does what is called information, parts of a batch that may be strings: `infos={"task": batch["task"]}`.
-    """
+    """Whether a dict holds more than tensors and is given to what cannot be read: a pipeline takes from it what it needs."""
     if not isinstance(argument.value, Entries) or argument.star or callee.thing is None:
         return False
-    items = argument.value.values()
-    name = argument.keyword or (dotted(argument.node.value) or "").rpartition(".")[2]
-    if _INFORMATION.search(name) is not None:
-        return True
     if frame.state(callee.thing).model is not None:
         return False
-    return any(not isinstance(item, (Tensor, Either)) for item in items)
-
-
-_INFORMATION = re.compile(r"(?i)(?:^|_)(?:infos?|information|meta\w*|extras?)(?:_|$)")
+    return any(not isinstance(item, (Tensor, Either)) for item in argument.value.values())
 
 
 _KEEPS_APART = re.compile(
