@@ -28,6 +28,7 @@ from torchdev_lint.flow.domain.values import (
     Class,
     DeviceType,
     DeviceValue,
+    Dtype,
     Either,
     Entries,
     Function,
@@ -536,7 +537,10 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
         return of_list
     if name in module_api.IN_PLACE_MOVES:
         return modules.transfer(frame, thing, name, site)
-    if name in module_api.CASTS and not site.arguments and tensor_values.frame_moved(frame, thing):
+    if tensor_values.frame_moved(frame, thing) and (
+        (name in module_api.CASTS and not site.arguments)
+        or (name == "type" and len(site.arguments) == 1 and isinstance(site.arguments[0].value, Dtype))
+    ):
         return thing  # a tensor or a module, it stays where it was moved to
     if name in ("items", "values", "keys") and state.kind == "unknown" and not site.arguments:
         element = Object(("item", thing.key), f"an item of {thing.text}" if thing.text else "")
@@ -574,7 +578,11 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
         )
         if frame.env.knows(derived) or frame.state(derived).kind == "module":
             return call_object(frame, derived, site)
-    if name in _ONLY_TENSORS and state.kind == "unknown" and not arrays.is_array(frame, thing):
+    if (
+        (name in _ONLY_TENSORS or (name in _OF_TENSORS and tensor_values.frame_moved(frame, thing)))
+        and state.kind == "unknown"
+        and not arrays.is_array(frame, thing)
+    ):
         evident_parts.note_method(frame, site.receiver, thing, name)
         found = loaded_parts.as_tensor(frame, thing)
         return tensors.call_method(
@@ -647,3 +655,15 @@ _ONLY_TENSORS = (
     )
 ) - {"new"}
 """Methods that, of the things that people put on devices, only tensors have."""
+
+_OF_TENSORS = frozenset(
+    (
+        "abs add all any argsort bernoulli bool ceil chunk copy_ cos cummax cumprod diag diagonal diff div erf exp "
+        "fill_ fix flip floor gather index_add index_add_ index_copy index_copy_ index_fill index_fill_ int isfinite isinf "
+        "isnan kthvalue lerp log log10 log1p log2 masked_scatter max maximum mean median min minimum mode movedim "
+        "mul multinomial nan_to_num narrow neg nonzero norm normal_ pow prod put_ quantile random_ reciprocal repeat "
+        "reshape_as roll round rsqrt scatter scatter_ scatter_add scatter_add_ sign sin sort split sqrt square std sub sum "
+        "swapaxes swapdims take tile to_sparse topk tril triu trunc uniform_ unique var vdot where zero_"
+    ).split()
+)
+"""Methods of tensors that arrays have, too, or classes for other things: of what was moved, a tensor it is."""

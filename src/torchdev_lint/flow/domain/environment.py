@@ -237,6 +237,8 @@ def merge(left: Environment | None, right: Environment | None) -> Environment | 
             names[name] = value
         elif held is not value:
             # nearly all values are shared between the copies; comparing them by their structure is what costs
+            if guard is None and (_may_be_tensor(held) or _may_be_tensor(value)):
+                held, value = _as_tensor(left, held), _as_tensor(right, value)
             names[name] = join(guard, held, value)
     heap = dict(left.heap)
     if heap != right.heap:  # which compares what is shared by its identity, and much faster than a loop would
@@ -254,6 +256,24 @@ def merge(left: Environment | None, right: Environment | None) -> Environment | 
     default = choose(guard, left.default_device, right.default_device)
     path = common(left.path, right.path)
     return Environment(names, heap, path, default, left.imported)
+
+
+def _as_tensor(env: Environment, value: Value) -> Value:
+    """Something that was moved, and is a tensor on another way or in another round, `x = a if x is None else x + a`: it is one as well."""
+    match value:
+        case Object(key=("moved", *_)):
+            state = env.state(value)
+            return Tensor(state.device, scalar=None) if state.moved and state.kind == "unknown" else value
+        case Either(guard, then, otherwise):
+            return join(guard, _as_tensor(env, then), _as_tensor(env, otherwise))
+        case _:
+            return value
+
+
+def _may_be_tensor(value: Value) -> bool:
+    if isinstance(value, Either):
+        return _may_be_tensor(value.then) or _may_be_tensor(value.otherwise)
+    return isinstance(value, Tensor)
 
 
 def merge_all(environments: list[Environment]) -> Environment | None:

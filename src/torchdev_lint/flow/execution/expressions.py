@@ -65,6 +65,7 @@ from torchdev_lint.flow.nn_modules import (
 from torchdev_lint.flow.syntax.trees import dotted
 from torchdev_lint.flow.telling import attribution
 from torchdev_lint.flow.torch_calls import indexing, operations, torch_devices
+from torchdev_lint.flow.torch_calls.tensor_values import moved_tensor
 from torchdev_lint.torch_api.modules import IN_PLACE_MOVES
 
 
@@ -352,7 +353,7 @@ def visit_UnaryOperation(frame: Frame, node: cst.UnaryOperation) -> Value:
         case Tensor():
             return replace(value, parameter=False)
         case _:
-            return arrays.negated(frame, node, value)
+            return moved_tensor(frame, value) or arrays.negated(frame, node, value)
 
 
 @expression(cst.BinaryOperation)
@@ -414,7 +415,7 @@ def visit_Comparison(frame: Frame, node: cst.Comparison) -> Value:
         return Truth(formula if kind is cst.Is else negate(formula))
     if kind is cst.In or kind is cst.NotIn:
         return Truth(literals.membership(frame, node, left, right, negated=kind is cst.NotIn))
-    if isinstance(left, Tensor) or isinstance(right, Tensor):
+    if isinstance(left, Tensor) or isinstance(right, Tensor) or _is_of_moved(frame, left, right):
         return operations.binary_operation(frame, node, left, right)
     mask = arrays.compared(frame, node, left, right)
     if mask is not None:
@@ -423,6 +424,15 @@ def visit_Comparison(frame: Frame, node: cst.Comparison) -> Value:
         formula = truths.equality(frame, node, left, right)
         return Truth(formula if kind is cst.Equal else negate(formula))
     return Truth(truths.compare_numbers(frame, node, operator, left, right))
+
+
+def _is_of_moved(frame: Frame, left: Value, right: Value) -> bool:
+    """Whether something that was moved is compared with a number, `x > 0`: a tensor, element by element."""
+    return (
+        moved_tensor(frame, left) is not None
+        and isinstance(right, Literal)
+        and isinstance(right.value, (int, float))
+    )
 
 
 @expression(cst.Subscript)

@@ -61,6 +61,7 @@ from torchdev_lint.flow.libraries import library_facts
 from torchdev_lint.flow.nn_modules import attached_parts, library_parts, module_slices, parameter_aliases
 from torchdev_lint.flow.syntax.trees import remembered, walk
 from torchdev_lint.flow.torch_calls.device_values import as_device
+from torchdev_lint.flow.torch_calls.tensor_values import moved_tensor
 from torchdev_lint.torch_api import dtypes, tensor_methods
 from torchdev_lint.torch_api.devices import DEVICE_NAME
 from torchdev_lint.torch_api.modules import CONTAINERS, IN_PLACE_MOVES
@@ -227,6 +228,10 @@ def _object_attribute(frame: Frame, thing: Object, name: str) -> Value:
             return Object(("attr", thing.key, name), text) if named is None else DeviceValue(named)
         case "dtype":
             return Dtype()
+        case "data" | "T" | "mT" | "H" | "mH" | "real" | "imag" | "grad" if (
+            moved_tensor(frame, thing) is not None
+        ):
+            return Tensor(state.device, scalar=None, guess=name == "data")
         case _ if name in _PARTS_OF_GRAPHS and thing.key[0] == "moved" and state.kind == "unknown":
             return Tensor(state.device, guess=True)
         case "type" if state.kind == "unknown":

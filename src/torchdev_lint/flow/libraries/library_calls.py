@@ -289,9 +289,12 @@ def _followed(frame: Frame, follows: tuple[int, str], site: CallSite) -> Device 
     if follows == ANY_ARGUMENT:
         return _common_device(frame, site)
     given = site.get(*follows)
-    if given is None or not list(_tensors(given.value)):
+    if given is None:
         return None
-    return tensor_values.tensor_device(frame, given.value)
+    moved = tensor_values.moved_tensor(frame, given.value)
+    if moved is None and not list(_tensors(given.value)):
+        return None
+    return tensor_values.tensor_device(frame, moved or given.value)
 
 
 def _common_device(frame: Frame, site: CallSite) -> Device | None:
@@ -299,7 +302,7 @@ def _common_device(frame: Frame, site: CallSite) -> Device | None:
     found = [
         tensor_values.tensor_device(frame, value)
         for argument in site.arguments
-        for value in _tensors(argument.value)
+        for value in _tensors(tensor_values.moved_tensor(frame, argument.value) or argument.value)
     ]
     if not found or site.has_star():
         return None

@@ -129,6 +129,8 @@ def target_of(frame: Frame, value: Value, node: cst.BaseExpression) -> Device | 
             if left is None and right is None:
                 return None
             return choose(guard, left or UNKNOWN_DEVICE, right or UNKNOWN_DEVICE)
+        case Object(key=("moved", *_)) if frame.state(value).moved:
+            return frame.state(value).device
         case Object():
             name = _last_identifier(node)
             if api.DTYPE_NAME.search(name):

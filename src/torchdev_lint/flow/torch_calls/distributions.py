@@ -15,6 +15,7 @@ from torchdev_lint.flow.domain.lattice import UNKNOWN_DEVICE, Cpu, Device, Origi
 from torchdev_lint.flow.domain.values import NONE, Literal, Object, State, Tensor, Value
 from torchdev_lint.flow.torch_calls.operands import Given
 from torchdev_lint.flow.torch_calls.operations import combine
+from torchdev_lint.flow.torch_calls.tensor_values import moved_tensor
 from torchdev_lint.torch_api.distributions import (
     ASKS,
     CONVERTS,
@@ -52,7 +53,11 @@ def construct(frame: Frame, path: str, site: CallSite) -> Value | None:
         return _made(frame, site, family, replace(held, scalar=False))
     if name not in FAMILIES or site.has_star():
         return None
-    given = [a for a in site.arguments if a.keyword not in ("validate_args", "total_count")]
+    given = [
+        replace(a, value=moved_tensor(frame, a.value) or a.value)
+        for a in site.arguments
+        if a.keyword not in ("validate_args", "total_count")
+    ]
     values = [argument.value for argument in given if argument.value != NONE]
     tensors = [value for value in values if isinstance(value, Tensor)]
     scalar: bool | None = all(value.scalar is True for value in tensors)

@@ -40,6 +40,7 @@ from torchdev_lint.flow.telling import conflicts
 from torchdev_lint.flow.torch_calls.operands import Given, Operand
 from torchdev_lint.flow.torch_calls.tensor_values import (
     counts_as_operand,
+    moved_tensor,
     scalar_ness,
     taken_for_tensor,
     tensor_device,
@@ -53,6 +54,7 @@ def binary_operation(
     frame: Frame, node: cst.BinaryOperation | cst.Comparison, left: Value, right: Value
 ) -> Value:
     """The result of `left op right`, and the check that both are on one device."""
+    left, right = moved_tensor(frame, left) or left, moved_tensor(frame, right) or right
     if not isinstance(left, (Tensor, Either)) and not isinstance(right, (Tensor, Either)):
         return UNKNOWN
     if isinstance(node, cst.BinaryOperation):

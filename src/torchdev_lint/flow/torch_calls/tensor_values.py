@@ -68,6 +68,14 @@ def frame_moved(frame: Frame, value: Value) -> bool:
     return isinstance(value, Object) and value.key[0] == "moved" and frame.state(value).moved
 
 
+def moved_tensor(frame: Frame, value: Value) -> Tensor | None:
+    """Something that was moved, where it is used as only tensors can be: in arithmetic, by a method that only they have."""
+    if not isinstance(value, Object) or not frame_moved(frame, value):
+        return None
+    state = frame.state(value)
+    return Tensor(state.device, scalar=None) if state.kind == "unknown" else None
+
+
 def taken_for_tensor(frame: Frame, value: Value) -> Value:
     """What PyTorch's own functions are given as an operand is a tensor: where what it was computed from is."""
     if not isinstance(value, Object):

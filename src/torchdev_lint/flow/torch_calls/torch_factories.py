@@ -38,7 +38,7 @@ from torchdev_lint.flow.read_alone.evidence import is_number_parameter
 from torchdev_lint.flow.syntax.trees import all_parameters
 from torchdev_lint.flow.torch_calls import device_values, generators, transfers
 from torchdev_lint.flow.torch_calls.operator_calls import bound
-from torchdev_lint.flow.torch_calls.tensor_values import is_scalar, tensor_device
+from torchdev_lint.flow.torch_calls.tensor_values import is_scalar, moved_tensor, tensor_device
 from torchdev_lint.torch_api import factories, operators
 
 
@@ -56,6 +56,8 @@ def factory(frame: Frame, path: str, site: CallSite) -> Value:
     converts = path in factories.CONVERTERS and site.keyword("device") is None
     if converts and first is not None and isinstance(first.value, Tensor):
         return first.value
+    if converts and first is not None and (moved := moved_tensor(frame, first.value)) is not None:
+        return moved
     argument = transfers.device_keyword(frame, site)
     device: Device
     if (
