@@ -58,7 +58,7 @@ PUBLISHED_NAME = re.compile(r"-[0-9a-f]{8,}\.\w+$")
 TO_BE_DOWNLOADED = re.compile(r"(?is)(?:download|wget|curl).{0,80}?https?://")
 """What documentation says of weights that are on the web."""
 
-OF_OTHERS = re.compile(r"(?i)pre_?train|(?<![a-z])pre\.pth?$|hugging_?face|(?:^|_)hf(?:_|$)")
+OF_OTHERS = re.compile(r"(?i)pre_?train|model_?zoo|(?<![a-z])pre\.pth?$|hugging_?face|(?:^|_)hf(?:_|$)")
 """Names of files of weights that were trained elsewhere, by others as a rule, or put on a hub."""
 
 NAME_OR_PATH = re.compile(r"name_or_path$")

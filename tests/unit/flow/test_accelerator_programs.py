@@ -84,7 +84,7 @@ PLACES: dict[str, tuple[str, str]] = {
         def main():
             net = nn.Linear(2, 2).cuda()
             return nn.DataParallel(net.to("cuda:0"))
-        asked = torch.cuda.is_available()
+        asked = [torch.cuda.is_available()]
         """,
         """
         def main():
@@ -92,7 +92,7 @@ PLACES: dict[str, tuple[str, str]] = {
             if torch.cuda.device_count() > 1:
                 net.cuda()
             return nn.DataParallel(net.to("cuda:0"))
-        asked = torch.cuda.is_available()
+        asked = [torch.cuda.is_available()]
         """,
     ),
     "after something of an old type": (
@@ -100,13 +100,13 @@ PLACES: dict[str, tuple[str, str]] = {
         def main(n):
             z = torch.cuda.FloatTensor(n)
             return z, torch.eye(n).to("cuda:0")
-        asked = torch.cuda.is_available()
+        asked = [torch.cuda.is_available()]
         """,
         """
         def main(n):
             z = torch.FloatTensor(n)
             return z, torch.eye(n).to("cuda:0")
-        asked = torch.cuda.is_available()
+        asked = [torch.cuda.is_available()]
         """,
     ),
     "after a name": (
@@ -115,7 +115,7 @@ PLACES: dict[str, tuple[str, str]] = {
             where = torch.device("cuda")
             net.to(where)
             return torch.eye(3).to("cuda:0")
-        asked = torch.cuda.is_available()
+        asked = [torch.cuda.is_available()]
         """,
         """
         def main(net):
@@ -123,7 +123,7 @@ PLACES: dict[str, tuple[str, str]] = {
             where = pick(where)
             net.to(where)
             return torch.eye(3).to("cuda:0")
-        asked = torch.cuda.is_available()
+        asked = [torch.cuda.is_available()]
         """,
     ),
     "called after it": (
@@ -134,7 +134,7 @@ PLACES: dict[str, tuple[str, str]] = {
             return root(torch.tensor(x).cuda())
         def main():
             return distance([1.0])
-        asked = torch.cuda.is_available()
+        asked = [torch.cuda.is_available()]
         """,
         """
         def root(a):
@@ -143,7 +143,7 @@ PLACES: dict[str, tuple[str, str]] = {
             return root(torch.tensor(x).cuda())
         def main():
             return distance([1.0]), root(4)
-        asked = torch.cuda.is_available()
+        asked = [torch.cuda.is_available()]
         """,
     ),
     "of an object that is on one": (
@@ -153,7 +153,7 @@ PLACES: dict[str, tuple[str, str]] = {
                 self.net = nn.Linear(2, 2).cuda()
             def step(self, x):
                 return self.net(x.to("cuda:0"))
-        asked = torch.cuda.is_available()
+        asked = [torch.cuda.is_available()]
         """,
         """
         class Trainer:
@@ -161,7 +161,7 @@ PLACES: dict[str, tuple[str, str]] = {
                 self.net = nn.Linear(2, 2)
             def step(self, x):
                 return self.net.to("cuda:0")(x)
-        asked = torch.cuda.is_available()
+        asked = [torch.cuda.is_available()]
         """,
     ),
     "an attempt": (
@@ -171,7 +171,7 @@ PLACES: dict[str, tuple[str, str]] = {
                 net.cuda()
             finally:
                 torch.eye(3).to("cuda:0")
-        asked = torch.cuda.is_available()
+        asked = [torch.cuda.is_available()]
         """,
         """
         def main(net):
@@ -180,7 +180,7 @@ PLACES: dict[str, tuple[str, str]] = {
             except AssertionError:
                 pass
             torch.eye(3).to("cuda:0")
-        asked = torch.cuda.is_available()
+        asked = [torch.cuda.is_available()]
         """,
     ),
     "all of it": (

@@ -21,7 +21,7 @@ from torchdev_lint.flow.syntax.trees import dotted, remembered, walk
 from torchdev_lint.torch_api.devices import DEVICE_NAME
 
 _NO_TENSOR = re.compile(
-    r"(?i)len|idx|ind(?:ex|ices)|^i$|id(?:s)?$|name|path|text|meta|info|file|size|shape|epoch|num|count|key|str|word|sent|caption|prompt|loader|optim|sched|model|data_?set|tokenizer|config"
+    r"(?i)len|idx|ind(?:ex|ices)|^i$|id(?:s)?$|name|path|text|meta|info|file|size|shape|epoch|num|count|key|str|word|sent|caption|question|answer|title|prompt|loader|optim|sched|model|data_?set|tokenizer|config"
 )
 """Words in the names of what is no tensor, or stays on the CPU on purpose."""
 _NETWORK = re.compile(r"(?i)model|net(?:work)?$|encoder|decoder|backbone|classifier|generator|discriminator")

@@ -37,7 +37,7 @@ from torchdev_lint.torch_api import devices as api
 if TYPE_CHECKING:
     from torchdev_lint.flow.instances.classes import ClassModel
 
-_FLAG = re.compile(r"(?i)cuda|gpu|device|accelerator|data_?parallel|distributed|(?:^|[^a-z])dd?p\b")
+_FLAG = re.compile(r"(?i)cuda|[cg]pu|device|accelerator|data_?parallel|distributed|(?:^|[^a-z])dd?p\b")
 
 
 MAX_INDEX = 15
@@ -201,6 +201,7 @@ def see(
         index == 0
         and (
             _is_first_of_many(frame)
+            or frame.analysis.learn(_is_chosen_by_environment, frame.analysis)
             or chosen_by_condition.is_beside_cpu(frame.analysis, node)
             or accelerator_programs.goes_along_with_use(frame, node)
             or frame.analysis.learn(needs_own_kernels, frame.analysis)
@@ -281,6 +282,18 @@ def _is_first_of_many(frame: Frame) -> bool:
     return function.owner is not None and frame.analysis.learn(
         _counts_devices, frame.analysis, function.owner
     )
+
+
+def _is_chosen_by_environment(analysis: Analysis) -> bool:
+    """Whether a file that has no sign of doing without an accelerator says itself which ones there are: the first of those is meant."""
+    known: bool | None = analysis.notes.get("chosen by environment")
+    if known is None:
+        known = analysis.says(_SETS_VISIBLE) and not accelerator_programs.does_without(analysis.written)
+        analysis.notes["chosen by environment"] = known
+    return known
+
+
+_SETS_VISIBLE = re.compile(r"environ\[\s*['\"]CUDA_VISIBLE_DEVICES['\"]\s*\]\s*=(?!=)")
 
 
 _DIVIDES = re.compile(r"device_ids\s*=\s*(?:list\(\s*)?(?:range\(\s*)?torch\.cuda\.device_count\(\)")

@@ -47,10 +47,10 @@ def goes_to_accelerator(frame: Frame, scope: cst.CSTNode, call: cst.Call) -> boo
 
 
 def has_one_device(frame: Frame) -> bool:
-    """Whether the file has one device, an accelerator whatever the machine: `device = torch.device("cuda")` at its top."""
+    """Whether the file has one device, the first accelerator whatever the machine: `device = torch.device("cuda")` at its top."""
     held = {name: value for name, value in frame.module_frame.env.names.items() if DEVICE_NAME.search(name)}
     devices = [device_values.as_device(value) for value in held.values() if isinstance(value, DeviceValue)]
-    return bool(devices) and all(isinstance(one, Accelerator) and one.index is None for one in devices)
+    return bool(devices) and all(isinstance(one, Accelerator) and not one.index for one in devices)
 
 
 def _models(nodes: list[cst.CSTNode], around: set[int]) -> set[str]:

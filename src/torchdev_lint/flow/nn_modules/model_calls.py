@@ -38,6 +38,7 @@ from torchdev_lint.flow.domain.values import (
 from torchdev_lint.flow.mistakes import disagreeing_returns
 from torchdev_lint.flow.mistakes.built_for_arguments import is_built_for
 from torchdev_lint.flow.nn_modules import registration, seen_to_work
+from torchdev_lint.flow.nn_modules.loaders import TEXT
 from torchdev_lint.flow.project import project_forwards, settings
 from torchdev_lint.flow.read_alone.evidence import TESTING, in_a_test
 from torchdev_lint.flow.read_alone.host_functions import may_take_from_host
@@ -68,6 +69,7 @@ def check_model_call(frame: Frame, site: CallSite, callee: Callee) -> None:
         for argument in site.arguments
         if not _may_be_lengths(frame, argument, callee)
         and not _is_record(frame, argument, callee)
+        and not _may_be_words(argument)
         and not _is_only_a_hint(frame, site, argument, callee)
         for operand in operands_of(frame, _without_positions(frame, argument, callee))
         if not is_scalar(operand.value) and not _is_placeholder(frame, operand, callee)
@@ -124,6 +126,19 @@ def _transforms_pictures(frame: Frame, callee: Callee) -> bool:
         return False
     state = frame.state(callee.thing)
     return state.model is None and not state.moved
+
+
+def _may_be_words(argument: Argument) -> bool:
+    """Whether a part of a batch of which only the loader is known may be a list of strings, by its name: `model(image, caption)`."""
+    value, name = argument.value, dotted(argument.node.value) or ""
+    return (
+        isinstance(value, Tensor)
+        and value.batch
+        and TEXT.search(name.rpartition(".")[2]) is not None
+        and all(
+            leaf.origin is not None and leaf.origin.root().what == "loaded" for leaf in leaves(value.device)
+        )
+    )
 
 
 def _is_only_a_hint(frame: Frame, site: CallSite, argument: Argument, callee: Callee) -> bool:

@@ -48,6 +48,7 @@ def are_named(frame: Frame, path: cst.BaseExpression, words: Sequence[str], name
         or _is_backbone(frame, path)
         or _is_published_by_default(frame, path)
         or _is_given_as_published(frame, path)
+        or _is_in_folder_of_others(frame, path)
     )
 
 
@@ -177,6 +178,37 @@ def _is_of_library(frame: Frame, node: cst.BaseExpression) -> bool:
 def _names_file(node: cst.BaseExpression) -> bool:
     """Whether an address is put together of a server and the name of a file: `urljoin(SERVER, "vocab.pt")`."""
     return any(api.WEIGHTS_FILE.search(word) for word in words_of(node))
+
+
+def _is_in_folder_of_others(frame: Frame, path: cst.BaseExpression) -> bool:
+    """Whether a path is put together of a folder that says so: `os.path.join(zoo, name)`, and `zoo = "model_zoo"`."""
+    if not isinstance(path, cst.Name):
+        return False
+    known = dict(frame.visible_names())
+    for node in loading_scopes.telling_nodes(frame, loading_scopes.scope_of(frame)):
+        match node:
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=value) if (
+                name == path.value
+            ):
+                pass
+            case _:
+                continue
+        for part in walk(value):
+            match part:
+                case cst.SimpleString():
+                    told = str(part.raw_value)
+                case cst.Name(value=held):
+                    literal = known.get(held)
+                    told = str(literal.value) if isinstance(literal, Literal) else ""
+                case cst.Attribute(attr=cst.Name(value=option)):
+                    if frame.analysis.learn(_defaults_to_published, frame.analysis, option):
+                        return True
+                    continue
+                case _:
+                    continue
+            if api.OF_OTHERS.search(told) is not None:
+                return True
+    return False
 
 
 def _is_published_by_default(frame: Frame, path: cst.BaseExpression) -> bool:

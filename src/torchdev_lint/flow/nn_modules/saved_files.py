@@ -144,16 +144,25 @@ def _come_from_host(texts: Iterable[str]) -> bool:
 
 
 def _brings_what_it_saves(analysis: Analysis) -> bool:
-    """Whether each function of the file that saves something goes through what it saves and brings every tensor to the CPU."""
+    """Whether each function of the file that saves weights goes through what it saves and brings every tensor to the CPU."""
     brought = [
         _brings(function, call.args[0].value)
         for function in walk(analysis.module)
         if isinstance(function, cst.FunctionDef)
         for call in _saving(function.body)
+        if not _is_of_training(call)
     ]
-    return (
-        bool(brought) and all(brought) and len(brought) == len(list(_saving(analysis.module, all_of_it=True)))
-    )
+    saved = [call for call in _saving(analysis.module, all_of_it=True) if not _is_of_training(call)]
+    return bool(brought) and all(brought) and len(brought) == len(saved)
+
+
+def _is_of_training(call: cst.Call) -> bool:
+    """Whether what is saved is no weights, but `optimizer.state_dict()` or that of a schedule."""
+    match call.args[0].value:
+        case cst.Call(func=cst.Attribute(value=receiver, attr=cst.Name(value="state_dict"))):
+            return re.search("(?i)optim|sched", dotted(receiver) or "") is not None
+        case _:
+            return False
 
 
 def _saving(root: cst.CSTNode, *, all_of_it: bool = False) -> Iterator[cst.Call]:

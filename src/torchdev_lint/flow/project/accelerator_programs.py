@@ -87,7 +87,17 @@ def numbers_accelerator(text: str) -> bool:
 
 def does_without(text: str) -> bool:
     """Whether a text has a sign that its program may run without an accelerator."""
-    return _DOES_WITHOUT.search(_TELLS.sub("", _INSISTS.sub("", without_settled(said(text))))) is not None
+    words = _TELLS.sub("", _INSISTS.sub("", without_settled(said(text))))
+    return _DOES_WITHOUT.search(_ANSWER.sub(lambda match: _kept(match, words), words)) is not None
+
+
+_ANSWER = re.compile(r"(?m)^[ \t]*(\w+)[ \t]*=[ \t]*torch\.cuda\.is_available\(\)[ \t\r]*$")
+"""Whether there is an accelerator, under a name."""
+
+
+def _kept(answer: re.Match[str], words: str) -> str:
+    """An answer, unless it is only printed: nothing else in the text, less what it prints, has the name."""
+    return answer[0] if len(re.findall(rf"\b{answer[1]}\b", words)) > 1 else ""
 
 
 def is_for_accelerators(analysis: Analysis) -> bool:

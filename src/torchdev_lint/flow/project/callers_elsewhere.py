@@ -113,6 +113,24 @@ def _helps_to_build(frame: Frame, function: Function, parameter: str) -> bool:
     )
 
 
+def is_only_for_building(frame: Frame) -> bool:
+    """Whether constructors are all that calls a method of a module: `nn.Linear(self.body.feature_size(), 8)`. Somebody has to."""
+    function = frame.function
+    if (
+        function is None
+        or function.owner is None
+        or function.name.startswith("__")
+        or function.name == "forward"
+    ):
+        return False
+    scopes = [
+        scope
+        for _, scope in calls_of(frame, function.name, function.owner.name)
+        if scope is not function.node
+    ]
+    return bool(scopes) and all(scope is not None and scope.name.value == "__init__" for scope in scopes)
+
+
 def place_given(frame: Frame, key: Key) -> Place:
     """Where what the callers give for the parameter with this key is, as far as that can be seen.
 

@@ -45,6 +45,7 @@ def choice(frame: Frame, node: cst.BaseExpression, kind: str) -> tuple[str, str]
     if (
         found is None
         or not _asks(frame, found[0])
+        or _OF_TESTS.search(frame.source.path) is not None
         or is_among(found[0], frame.analysis.learn(settled_in, frame.analysis))
         or frame.analysis.learn(_is_under_a_test, frame.analysis, body, node)
     ):
@@ -53,6 +54,10 @@ def choice(frame: Frame, node: cst.BaseExpression, kind: str) -> tuple[str, str]
     if accelerator_programs.comes_after_use(frame, node, own=False, in_file=device is None):
         return None
     return found
+
+
+_OF_TESTS = re.compile(r"(?:^|[/\\])tests?[/\\](?:[^/\\]+[/\\])*test_?\w*\.py$")
+"""What a helper of a test is told is no choice that somebody makes."""
 
 
 def _asks(frame: Frame, name: str) -> bool:

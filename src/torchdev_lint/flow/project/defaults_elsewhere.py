@@ -35,9 +35,11 @@ def is_set_elsewhere(frame: Frame, found: Conflict) -> bool:
     analysis = frame.analysis
     return (
         not analysis.at_top
-        and not frame.source.foreign
         and any(map(_is_by_default, (found.left, found.right)))
-        and (analysis.learn(_is_set_for_all, analysis) or _is_in_blocks(frame, found))
+        and (
+            analysis.learn(_is_set_for_all, analysis)
+            or (not frame.source.foreign and _is_in_blocks(frame, found))
+        )
     )
 
 

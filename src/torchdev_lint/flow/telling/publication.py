@@ -23,6 +23,7 @@ from torchdev_lint.flow.domain.lattice import (
 )
 from torchdev_lint.flow.domain.values import Object, Value
 from torchdev_lint.flow.nn_modules import placements, registration
+from torchdev_lint.flow.project.callers_elsewhere import is_only_for_building
 from torchdev_lint.flow.read_alone import given_attributes
 from torchdev_lint.flow.read_alone.bindings import bound_at, made_in_class
 from torchdev_lint.flow.syntax.trees import dotted, walk
@@ -172,6 +173,8 @@ def publish_mixed(
     onto: tuple[Place, str] | None = None,
 ) -> None:
     """`module`: the other operand is a module that is called."""
+    if found.level != Level.CERTAIN and is_only_for_building(report.frame):
+        return  # a layer is asked for its size before anybody has moved it
     other: Operand | None = None if report.crossed or module is not None else beside
     target = target_expression(report.frame, beside.device, other, module)
     given_by = transfer_of(frame, found.right.origin.root() if found.right.origin is not None else None)
