@@ -27,7 +27,8 @@ Python are not reported, nor what the same function or class saved before, what 
 it again without a GPU and begins in the middle nothing is said), what is loaded after a training loop, what tests load, what is asked
 for first and written nowhere in the project,
 what is loaded where an accelerator is known to be, by sharded training, or in a `try` that handles the failure, by functions that are only
-called after a function that trains, or where everything goes on with an accelerator (`data.cuda()`), the state of schedulers, and what
+called after a function that trains, or where everything goes on with an accelerator (`data.cuda()`), be it in functions of the
+project that are called next, the state of schedulers, and what
 scripts save and load that never speak of devices. Where published
 weights were saved is not in the program: what is downloaded, from an address that the file names, is not reported, nor what is called
 pretrained.
