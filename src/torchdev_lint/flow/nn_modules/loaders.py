@@ -145,7 +145,7 @@ def _batched(frame: Frame, element: Value, origin: Origin) -> Value:
             return element
 
 
-TEXT = re.compile(
+_TEXT = re.compile(
     r"(?i)text|caption|sentence|prompt|path|name|file|url|word|title|question|answer|\bstr|string|token|meta|info"
 )
 """Words in what stands for an item that is no number."""
@@ -227,10 +227,10 @@ def _read_as_numbers(frame: Frame, dataset: Object, element: Value, number: Tens
                 return value
             case ((Unknown() | Object()), _) if node is not None and _is_number(node, index):
                 return replace(number, guess=False, batch=False, dims=1)
-            case ((Unknown() | Object()), _) if not TEXT.search(name) and (node is not None or name):
+            case ((Unknown() | Object()), _) if not _TEXT.search(name) and (node is not None or name):
                 written = walk(node) if node is not None else ()
                 words = [one.value for one in written if isinstance(one, (cst.Name, cst.SimpleString))]
-                return value if any(TEXT.search(word) for word in words) else number
+                return value if any(_TEXT.search(word) for word in words) else number
             case _:
                 return value
 

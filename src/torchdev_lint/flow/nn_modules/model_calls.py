@@ -38,7 +38,6 @@ from torchdev_lint.flow.domain.values import (
 from torchdev_lint.flow.mistakes import disagreeing_returns
 from torchdev_lint.flow.mistakes.built_for_arguments import is_built_for
 from torchdev_lint.flow.nn_modules import registration, seen_to_work
-from torchdev_lint.flow.nn_modules.loaders import TEXT
 from torchdev_lint.flow.project import project_forwards, settings
 from torchdev_lint.flow.read_alone.evidence import TESTING, in_a_test
 from torchdev_lint.flow.read_alone.host_functions import may_take_from_host
@@ -128,13 +127,18 @@ def _transforms_pictures(frame: Frame, callee: Callee) -> bool:
     return state.model is None and not state.moved
 
 
+_WORDS = re.compile(
+    r"(?i)(?:^|_)(?:texts?|captions?|sentences?|prompts?|names?|titles?|questions?|answers?|words?|strings?|paths?|urls?)(?:_list)?$"
+)
+
+
 def _may_be_words(argument: Argument) -> bool:
     """Whether a part of a batch of which only the loader is known may be a list of strings, by its name: `model(image, caption)`."""
     value, name = argument.value, dotted(argument.node.value) or ""
     return (
         isinstance(value, Tensor)
         and value.batch
-        and TEXT.search(name.rpartition(".")[2]) is not None
+        and _WORDS.search(name.rpartition(".")[2]) is not None
         and all(
             leaf.origin is not None and leaf.origin.root().what == "loaded" for leaf in leaves(value.device)
         )
