@@ -18,6 +18,9 @@ from typing import Any, NamedTuple
 import libcst as cst
 import pytest
 
+from torchdev_lint.config import Config
+from torchdev_lint.engine.check import check_source
+from torchdev_lint.engine.sources import DiskSources
 from torchdev_lint.flow.activation.analysis import Analysis, Options
 from torchdev_lint.flow.activation.events import Event
 from torchdev_lint.flow.activation.frame import Frame
@@ -45,12 +48,14 @@ from torchdev_lint.flow.domain.values import (
     Value,
 )
 from torchdev_lint.flow.execution import interpreter
+from torchdev_lint.rules.codes import OFF_BY_DEFAULT
 
 PRELUDE = """\
 import torch
 from torch import nn
 """
 OPTIONS = Options(frozenset())
+DEFAULT = Config(off_by_default=OFF_BY_DEFAULT)
 
 
 class Case(NamedTuple):
@@ -172,6 +177,22 @@ def events() -> Callable[..., list[Event]]:
     def run(code: str, kind: type[Any] = object) -> list[Event]:
         module = cst.parse_module(PRELUDE + textwrap.dedent(code))
         return [event for event in interpreter.read_module(module, OPTIONS) if isinstance(event, kind)]
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def checked() -> Callable[[Path, dict[str, str], str], list[str]]:
+    """The codes of what is found, by default, in one of the files of a repository that is written to a directory."""
+
+    def run(root: Path, files: dict[str, str], name: str) -> list[str]:
+        (root / ".git").mkdir()
+        (root / ".git" / "HEAD").touch()
+        for one, text in files.items():
+            (root / one).parent.mkdir(parents=True, exist_ok=True)
+            (root / one).write_text(text, encoding="utf-8")
+        told = check_source(files[name], str(root / name), DEFAULT, DiskSources())
+        return [one.code for one in told]
 
     return run
 

@@ -113,6 +113,8 @@ CASES: list[tuple[str, dict[str, str], list[str]]] = [
         [],
     ),
     ("who calls it asks for the GPU at once", {"train.py": TRAIN + "torch.cuda.current_device()\n"}, []),
+    ("the file has one GPU", {"run.py": LOAD.replace("def ", "device = torch.device('cuda:0')\ndef ", 1)}, []),
+    ("one of several", {"run.py": LOAD.replace("def ", "device = torch.device('cuda:1')\ndef ", 1)}, ["TDV009"]),
     ("kernels are compiled on import", {"net.py": COMPILES + NET}, []),
     (
         "kernels are compiled on demand",

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from torchdev_lint.config import Config
-from torchdev_lint.engine.check import check_source
-from torchdev_lint.engine.sources import DiskSources
-from torchdev_lint.rules.codes import OFF_BY_DEFAULT
-
-DEFAULT = Config(off_by_default=OFF_BY_DEFAULT)
+Checked = Callable[[Path, dict[str, str], str], list[str]]
 
 RUN = """\
 import sys
@@ -66,12 +62,18 @@ class Policy(Base):
     def plan(self, x):
         return self.net(x)
 
+    def look(self, x):
+        return self.net(x.cuda())
+
     def step(self, x):
         return self.net(x.cuda())
 
 class Other(Base):
     def plan(self, x):
         return self.net(x.cuda())
+
+    def look(self, x):
+        return self.net(x)
 
 def evaluate(x, net):
     return net(x)
@@ -91,24 +93,23 @@ CASES = {
     "only sometimes": ("steps.sometimes(x, policy, x.often)", ["TDV009"]),
     "under a condition": ("if x.often: steps.evaluate(x, policy)", ["TDV009"]),
     "waits for one": ("steps.train(x, policy)", []),
-    "a method, abstract elsewhere": ("policy.act(x)", []),
+    "a method of its class": ("policy.act(x)", []),
+    "a method, abstract elsewhere": ("nets[x.kind].act(x)", []),
     "of its own class": ("policy.plan(x)", ["TDV009"]),
+    "not of another class": ("policy.look(x)", []),
+    "of either class": ("nets[x.kind].look(x)", ["TDV009"]),
     "what optimizers have, too": ("policy.step(x)", ["TDV009"]),
 }
 
 
-def _checked(root: Path, files: dict[str, str], name: str = "run.py") -> list[str]:
-    (root / ".git").mkdir()
-    (root / ".git" / "HEAD").touch()
-    for one, text in files.items():
-        (root / one).write_text(text, encoding="utf-8")
-    told = check_source(files[name], str(root / name), DEFAULT, DiskSources())
-    return [one.code for one in told if one.code in ("TDV009", "TDV999")]
+def _loads(codes: list[str]) -> list[str]:
+    return [code for code in codes if code in ("TDV009", "TDV999")]
 
 
 @pytest.mark.parametrize(("step", "found"), CASES.values(), ids=CASES)
-def test_goes_on_into_use(tmp_path: Path, step: str, found: list[str]) -> None:
-    assert _checked(tmp_path, {"run.py": RUN.format(step=step), "steps.py": STEPS, "nets.py": NETS}) == found
+def test_goes_on_into_use(checked: Checked, tmp_path: Path, step: str, found: list[str]) -> None:
+    files = {"run.py": RUN.format(step=step), "steps.py": STEPS, "nets.py": NETS}
+    assert _loads(checked(tmp_path, files, "run.py")) == found
 
 
 AGENT = """\
@@ -139,17 +140,19 @@ if __name__ == "__main__":
 @pytest.mark.parametrize(("moved", "found"), [(".cuda()", []), (".to(device)", ["TDV009"])])
 @pytest.mark.parametrize("says", ["class Agent:\n    pass\n", "# as Agent does\n"])
 def test_callers_of_another_class_of_that_name(
-    tmp_path: Path, moved: str, found: list[str], says: str
+    checked: Checked, tmp_path: Path, moved: str, found: list[str], says: str
 ) -> None:
     """A file that has a class of that name itself, or only speaks of it, calls another one."""
     other = f"import torch\n{says}\nagent = made()\nagent.load('b.pt')\n"
-    assert _checked(tmp_path, {"run.py": AGENT.format(moved=moved), "other.py": other}) == found
+    files = {"run.py": AGENT.format(moved=moved), "other.py": other}
+    assert _loads(checked(tmp_path, files, "run.py")) == found
 
 
-def test_callers_of_the_class_in_another_file(tmp_path: Path) -> None:
+def test_callers_of_the_class_in_another_file(checked: Checked, tmp_path: Path) -> None:
     """What stands at the top of another file runs along with its own calls."""
     text = AGENT.format(moved="").replace('    agent.load("agent.pt")\n', "")
     other = 'from run import Agent\nagent = Agent()\nagent.load("b.pt")\nhidden = torch.zeros(3){}\n'
     for name, moved, found in (("a", ".cuda()", []), ("b", "", ["TDV009"])):
         (tmp_path / name).mkdir()
-        assert _checked(tmp_path / name, {"run.py": text, "other.py": other.format(moved)}) == found
+        files = {"run.py": text, "other.py": other.format(moved)}
+        assert _loads(checked(tmp_path / name, files, "run.py")) == found

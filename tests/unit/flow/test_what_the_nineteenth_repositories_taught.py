@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from torchdev_lint.config import Config
-from torchdev_lint.engine.check import check_source
 from torchdev_lint.engine.findings import findings
-from torchdev_lint.engine.sources import DiskSources
 from torchdev_lint.rules.codes import OFF_BY_DEFAULT
 
 DEFAULT = Config(off_by_default=OFF_BY_DEFAULT)
+Checked = Callable[[Path, dict[str, str], str], list[str]]
 
 
 def _told(text: str, path: str = "train.py") -> list[str]:
@@ -52,6 +52,63 @@ read(torch.zeros(3, device="cuda"))
 )
 def test_what_no_tensor_is_an_instance_of(asked: str, found: list[str]) -> None:
     assert _told(READS.format(asked=asked)) == found
+
+
+ASKED_TWICE = """\
+import torch
+
+def read(x):
+    w = torch.zeros(3)
+    if {asked}:
+        w = w.cuda()
+    if isinstance(x, torch.Tensor):
+        return w + torch.ones(3).cuda()
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ("type(x) == torch.Tensor", []),
+        ("type(x).__name__ == 'Tensor'", []),
+        ("type(x).__name__ != 'Tensor'", ["TDV005"]),
+        ("type(x) != torch.Tensor", ["TDV005"]),
+    ],
+)
+def test_a_type_is_asked_for_in_two_ways(asked: str, found: list[str]) -> None:
+    assert _told(ASKED_TWICE.format(asked=asked)) == found
+
+
+def test_the_type_of_one_of_two() -> None:
+    """A tensor if it was put there, else whatever was given."""
+    text = """
+    import torch
+    def read(x, train):
+        y = torch.zeros(3).cuda() if train else x
+        w = torch.zeros(3)
+        if {asked}:
+            w = w.cuda()
+        if train:
+            return w + y
+    """
+    told = [
+        _told(text.format(asked=asked)) for asked in ("type(y) == torch.Tensor", "type(y) != torch.Tensor")
+    ]
+    assert told == [[], ["TDV005"]]
+
+
+@pytest.mark.parametrize("moved", ["x.to('cuda')", "x.cuda()"])
+def test_what_was_moved_stays_so_where_its_type_is_asked_for(moved: str) -> None:
+    """Neither arrays nor lists have these methods, whatever the other branch is for."""
+    text = f"""
+    import torch
+    def read(x):
+        x = {moved}
+        if isinstance(x, torch.Tensor):
+            return x
+        return x + torch.ones(3)
+    """
+    assert _told(text) == ["TDV005"]
 
 
 MOVED = """\
@@ -302,14 +359,12 @@ scenes = Scenes("a", {given}**options)
 
 
 @pytest.mark.parametrize(("given", "found"), [("device=device, ", []), ("", ["TDV002"])])
-def test_a_default_that_every_call_replaces(tmp_path: Path, given: str, found: list[str]) -> None:
+def test_a_default_that_every_call_replaces(
+    checked: Checked, tmp_path: Path, given: str, found: list[str]
+) -> None:
     """What is handed over by its name stands there, whatever else is handed over in a dictionary."""
-    (tmp_path / ".git").mkdir()
-    (tmp_path / ".git" / "HEAD").touch()
-    (tmp_path / "run.py").write_text(USES.format(given=given))
-    (tmp_path / "scenes.py").write_text(SCENES)
-    told = check_source(SCENES, str(tmp_path / "scenes.py"), DEFAULT, DiskSources())
-    assert [one.code for one in told] == found
+    files = {"run.py": USES.format(given=given), "scenes.py": SCENES}
+    assert checked(tmp_path, files, "scenes.py") == found
 
 
 @pytest.mark.parametrize(("name", "found"), [("size", []), ("scale", ["TDV010"])])

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from torchdev_lint.config import Config
-from torchdev_lint.engine.check import check_source
 from torchdev_lint.engine.findings import findings
-from torchdev_lint.engine.sources import DiskSources
 from torchdev_lint.rules.codes import OFF_BY_DEFAULT
 
 DEFAULT = Config(off_by_default=OFF_BY_DEFAULT)
-
-
-def _checked(root: Path, files: dict[str, str], name: str) -> list[str]:
-    (root / ".git").mkdir()
-    (root / ".git" / "HEAD").touch()
-    for one, text in files.items():
-        (root / one).parent.mkdir(exist_ok=True)
-        (root / one).write_text(text, encoding="utf-8")
-    return [one.code for one in check_source(files[name], str(root / name), DEFAULT, DiskSources())]
+Checked = Callable[[Path, dict[str, str], str], list[str]]
 
 
 # -- an option that is taken back where there is no accelerator
@@ -133,10 +124,10 @@ serve(net)
     ],
 )
 def test_a_class_that_is_built_by_the_name_of_its_module(
-    tmp_path: Path, block: str, found: list[str]
+    checked: Checked, tmp_path: Path, block: str, found: list[str]
 ) -> None:
     files = {"model.py": BIASED, "train.py": BUILT.format(block=block)}
-    assert _checked(tmp_path, files, "model.py") == found
+    assert checked(tmp_path, files, "model.py") == found
 
 
 JOINS = """\
@@ -203,11 +194,11 @@ if __name__ == "__main__":
     ],
 )
 def test_a_function_that_the_program_gives_what_is_on_the_host(
-    tmp_path: Path, brought: str, handed: str, found: list[str]
+    checked: Checked, tmp_path: Path, brought: str, handed: str, found: list[str]
 ) -> None:
     """It may be given anything on its own, but what the scripts give it is on the CPU, and it is not handed to anybody else."""
     files = {"utils/joins.py": JOINS, "run.py": JOINING.format(brought=brought, handed=handed)}
-    assert _checked(tmp_path, files, "utils/joins.py") == found
+    assert checked(tmp_path, files, "utils/joins.py") == found
 
 
 RANKS = """\
@@ -238,9 +229,11 @@ with torch.no_grad():
 
 
 @pytest.mark.parametrize(("brought", "found"), [(".cpu()", []), ("", ["TDV010"])])
-def test_what_another_file_reads_on_the_host(tmp_path: Path, brought: str, found: list[str]) -> None:
+def test_what_another_file_reads_on_the_host(
+    checked: Checked, tmp_path: Path, brought: str, found: list[str]
+) -> None:
     files = {"ranks.py": RANKS, "evaluation.py": EVALUATED.format(brought=brought), "main.py": EVALUATES}
-    assert _checked(tmp_path, files, "evaluation.py") == found
+    assert checked(tmp_path, files, "evaluation.py") == found
 
 
 # -- what the nineteenth batch of unseen repositories taught (docs/precision-batches.md)

@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from torchdev_lint.config import Config
-from torchdev_lint.engine.check import check_source
 from torchdev_lint.engine.findings import findings
-from torchdev_lint.engine.sources import DiskSources
+from torchdev_lint.flow.read_alone.host_functions import HOST_FILE
 from torchdev_lint.rules.codes import OFF_BY_DEFAULT
 
 DEFAULT = Config(off_by_default=OFF_BY_DEFAULT)
+Checked = Callable[[Path, dict[str, str], str], list[str]]
 
 
 def _told(text: str, path: str = "train.py") -> list[str]:
     return [one.code for one in findings(textwrap.dedent(text), path, DEFAULT)]
-
-
-def _checked(root: Path, files: dict[str, str], name: str) -> list[str]:
-    (root / ".git").mkdir()
-    (root / ".git" / "HEAD").touch()
-    for one, text in files.items():
-        (root / one).parent.mkdir(parents=True, exist_ok=True)
-        (root / one).write_text(textwrap.dedent(text), encoding="utf-8")
-    told = check_source(textwrap.dedent(files[name]), str(root / name), DEFAULT, DiskSources())
-    return [one.code for one in told]
 
 
 # -- parts of a batch that are words
@@ -35,13 +26,16 @@ def _checked(root: Path, files: dict[str, str], name: str) -> list[str]:
 VISION = """\
 import torch
 from models import make
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, Dataset
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+class Pictures(Dataset):
+    def __init__(self, table, start):
+        self.table, self.start = table, start
+    def __getitem__(self, i):
+        {second} = self.start + cleaned(self.table[i])
+        return torch.rand(3), {second}
 net = make().to(device)
-def loaders(sets):
-    return [DataLoader(one, batch_size=8) for one in sets]
-train, test = loaders(open_sets())
-for image, {second} in train:
+for image, {second} in DataLoader(Pictures(read(), "a "), batch_size=8):
     image = image.to(device)
     loss = net(image, {second})
 """
@@ -59,6 +53,11 @@ def train(net, log, device):
 def test_words_are_no_tensors(text: str, second: str, found: list[str]) -> None:
     """Models for pictures and words are given lists of strings, which they look up themselves."""
     assert _told(text.format(second=second)) == found
+
+
+@pytest.mark.parametrize(("folder", "prepares"), [("dataset", True), ("datasets", True), ("subset", False)])
+def test_folders_of_code_that_prepares_data(folder: str, prepares: bool) -> None:
+    assert (HOST_FILE.search(f"src/{folder}/faces/rotated.py") is not None) is prepares
 
 
 # -- programs for one GPU
@@ -205,10 +204,12 @@ class Head(nn.Module):
         ("8", "", ["TDV005"]),
     ],
 )
-def test_a_size_that_constructors_ask_for(tmp_path: Path, built: str, used: str, found: list[str]) -> None:
+def test_a_size_that_constructors_ask_for(
+    checked: Checked, tmp_path: Path, built: str, used: str, found: list[str]
+) -> None:
     """Nothing has been moved while a model is built."""
     files = {"body.py": BODY, "head.py": HEAD.format(built=built, used=used)}
-    assert _checked(tmp_path, files, "body.py") == found
+    assert checked(tmp_path, files, "body.py") == found
 
 
 TYPES = """\
@@ -244,9 +245,11 @@ class Positions(nn.Module):
 @pytest.mark.parametrize(
     ("kind", "found"), [("'torch.cuda.FloatTensor'", []), ("'torch.DoubleTensor'", ["TDV005"])]
 )
-def test_a_default_type_and_the_code_of_a_third_file(tmp_path: Path, kind: str, found: list[str]) -> None:
+def test_a_default_type_and_the_code_of_a_third_file(
+    checked: Checked, tmp_path: Path, kind: str, found: list[str]
+) -> None:
     files = {"train.py": TYPES.format(kind=kind), "model.py": MODEL, "parts.py": PARTS}
-    assert _checked(tmp_path, files, "model.py") == found
+    assert checked(tmp_path, files, "model.py") == found
 
 
 NORMS = """\
@@ -269,8 +272,10 @@ def testNorms():
 @pytest.mark.parametrize(
     ("path", "found"), [("tests/unit/test_norms.py", []), ("norms.py", ["TDV018", "TDV018"])]
 )
-def test_what_a_helper_of_a_test_is_told(tmp_path: Path, path: str, found: list[str]) -> None:
-    assert _checked(tmp_path, {path: NORMS}, path) == found
+def test_what_a_helper_of_a_test_is_told(
+    checked: Checked, tmp_path: Path, path: str, found: list[str]
+) -> None:
+    assert checked(tmp_path, {path: NORMS}, path) == found
 
 
 def test_a_library_that_brings_what_it_is_given() -> None:

@@ -258,16 +258,19 @@ def merge(left: Environment | None, right: Environment | None) -> Environment | 
     return Environment(names, heap, path, default, left.imported)
 
 
+def moved_tensor(env: Environment, value: Value) -> Tensor | None:
+    """Something that was moved, and of which nothing else is known, taken for a tensor; None for anything else."""
+    if not isinstance(value, Object) or value.key[0] != "moved":
+        return None
+    state = env.state(value)
+    return Tensor(state.device, scalar=None) if state.moved and state.kind == "unknown" else None
+
+
 def _as_tensor(env: Environment, value: Value) -> Value:
     """Something that was moved, and is a tensor on another way or in another round, `x = a if x is None else x + a`: it is one as well."""
-    match value:
-        case Object(key=("moved", *_)):
-            state = env.state(value)
-            return Tensor(state.device, scalar=None) if state.moved and state.kind == "unknown" else value
-        case Either(guard, then, otherwise):
-            return join(guard, _as_tensor(env, then), _as_tensor(env, otherwise))
-        case _:
-            return value
+    if isinstance(value, Either):
+        return join(value.guard, _as_tensor(env, value.then), _as_tensor(env, value.otherwise))
+    return moved_tensor(env, value) or value
 
 
 def _may_be_tensor(value: Value) -> bool:

@@ -598,9 +598,10 @@ def _item_of_object(frame: Frame, thing: Object, key: Value, node: cst.CSTNode) 
     items = list_classes.held_by(frame, thing)
     if items is not None:
         return subscript(frame, node, items, [key])
-    if thing.key[0] == "moved" and state.moved and state.kind == "unknown":
+    moved = moved_tensor(frame, thing)
+    if moved is not None:
         # of a tensor, or of a batch: they move as a whole, and only tensors have an `x[0, 1]`
-        return Tensor(state.device, scalar=None, guess=not _has_several_keys(node))
+        return replace(moved, guess=not _has_several_keys(node))
     if isinstance(key, Literal) and not (isinstance(key.value, int) and state.element != UNKNOWN):
         text = f"{thing.text}[{key.value!r}]" if thing.text else ""
         return Object(("item", thing.key, repr(key.value)), text)

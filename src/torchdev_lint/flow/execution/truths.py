@@ -516,14 +516,6 @@ _NO_TENSORS = frozenset({"builtins", "PIL", "cv2", "numbers", "numpy", "pandas",
 _CLASSES = {"Tensor": "torch.Tensor", "ndarray": "numpy.ndarray", "list": "builtins.list"}
 """What `type(x).__name__` is compared with."""
 
-_NOT_MOVED = _NO_TENSORS - {"builtins"} | {"list", "tuple", "str", "int", "float"}
-
-
-def _cannot_be_moved(path: str) -> bool:
-    """Whether no instance of a class has `.to` or `.cuda`: an array, an image; not a dictionary, from which classes with one derive."""
-    root, _, name = path.partition(".")
-    return (name if root == "builtins" else root) in _NOT_MOVED
-
 
 def _has_no_tensors(path: str) -> bool:
     return path in _CONTAINERS or path.partition(".")[0] in _NO_TENSORS
@@ -569,8 +561,6 @@ def is_instance(frame: Frame, node: cst.CSTNode, value: Value, classes: Value) -
         }:
             return Constant(not _MODULES.isdisjoint(paths))
         case Object(key=key) if set(paths) == {"torch.Tensor"} and is_of_array(frame, key):
-            return FALSE
-        case Object(key=("moved", *_)) if frame.state(value).moved and all(map(_cannot_be_moved, paths)):
             return FALSE
         case Object(key=key, text=text):
             return Atom("opaque", ("isinstance", key, tuple(sorted(paths))), f"isinstance({text}, ...)")

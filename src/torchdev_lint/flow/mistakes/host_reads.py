@@ -123,7 +123,7 @@ def check_arguments(frame: Frame, site: CallSite, *, in_lists_only: bool = False
 
 
 _SIZES = frozenset({"size", "shape"})
-"""What is asked for its numbers, `Tensor.__index__`, which copies them to the host (torch/csrc/autograd/python_variable_methods.cpp)."""
+"""What is asked for its numbers: `Tensor.__index__` copies them to the host (tools/autograd/templates/python_variable_methods.cpp)."""
 
 
 def _says_no_tensor(fact: Formula) -> bool:

@@ -277,7 +277,7 @@ def _is_first_of_many(frame: Frame) -> bool:
     function = frame.function
     if function is None:
         return False
-    if _DIVIDES.search(frame.analysis.text(function.node)) is not None:
+    if frame.analysis.says(_DIVIDES) and _DIVIDES.search(frame.analysis.text(function.node)) is not None:
         return True
     return function.owner is not None and frame.analysis.learn(
         _counts_devices, frame.analysis, function.owner

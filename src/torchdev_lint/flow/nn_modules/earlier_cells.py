@@ -15,7 +15,7 @@ import libcst as cst
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.domain.values import UNKNOWN, Literal, Value
 from torchdev_lint.flow.nn_modules import loading_scopes
-from torchdev_lint.flow.project.project_calls import argument_given, made_calls, position_of
+from torchdev_lint.flow.project.project_calls import argument_given, calls_of, position_of
 from torchdev_lint.flow.syntax.trees import all_parameters, dotted, standing_alone, walk
 from torchdev_lint.torch_api.checkpoints import SAVES
 
@@ -62,12 +62,10 @@ def _calls_of(frame: Frame, node: cst.FunctionDef) -> list[cst.Call] | None:
         if isinstance(part, cst.Import)
         for alias in part.names
     }
-    for made, scope, _, _ in made_calls(frame, name, "", elsewhere=False):
+    for made, scope in calls_of(frame, name, "", elsewhere=False):
         receiver = dotted(made.func.value) if isinstance(made.func, cst.Attribute) else None
-        if receiver in imported:
+        if receiver in imported or scope is node:
             continue  # `pickle.load`
-        if scope is node:
-            continue
         if scope is not None:
             return None
         found.append(made)

@@ -9,10 +9,10 @@ import libcst as cst
 
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.nn_modules import loading_scopes
-from torchdev_lint.flow.nn_modules.loading_onward import goes_on_into_use
+from torchdev_lint.flow.nn_modules.loading_onward import goes_on_to_use
 from torchdev_lint.flow.nn_modules.saved_files import SAVERS
 from torchdev_lint.flow.project.accelerator_uses import running_with, uses_any
-from torchdev_lint.flow.project.project_calls import argument_given, made_calls
+from torchdev_lint.flow.project.project_calls import argument_given, made_by_others
 from torchdev_lint.flow.project.settled_flags import settled_in
 from torchdev_lint.flow.syntax.trees import all_parameters, dotted, walk
 
@@ -24,16 +24,10 @@ def goes_on_with_accelerator(frame: Frame, call: cst.Call) -> bool:
     """Whether what runs along with the load, or with each call of its function, uses an accelerator, whatever the machine."""
     settled = frame.analysis.learn(settled_in, frame.analysis)
     scope = loading_scopes.scope_of(frame)
-    if (
-        uses_any(scope, call, settled=settled)
-        or _is_made_to_train(frame, settled)
-        or goes_on_into_use(frame, scope, call, settled)
-    ):
+    if goes_on_to_use(frame, scope, call, settled) or _is_made_to_train(frame, settled):
         return True
     calls = [(scope, made) for made, scope in _calls(frame) if made is not call]
-    return bool(calls) and all(
-        uses_any(scope, made) or goes_on_into_use(frame, scope, made) for scope, made in calls
-    )
+    return bool(calls) and all(goes_on_to_use(frame, scope, made) for scope, made in calls)
 
 
 def follows_training(frame: Frame, call: cst.Call) -> bool:
@@ -113,15 +107,14 @@ def _saves_under(function: cst.FunctionDef, parameter: str) -> bool:
 def _calls(
     frame: Frame, *, elsewhere: bool = True
 ) -> Iterator[tuple[cst.Call, cst.FunctionDef | cst.Module]]:
-    """The calls of the function elsewhere than in itself, and the outermost functions, or the files, that they stand in."""
+    """The calls of the function, and the outermost functions, or the files, that they stand in."""
     function = frame.function
-    if function is None or not isinstance(function.node, cst.FunctionDef) or frame.source.foreign:
+    if function is None or not isinstance(function.node, cst.FunctionDef):
         return
     owner = "" if function.owner is None else function.owner.name
-    if (elsewhere or not owner) and not function.name.startswith("__"):
-        for call, scope, _, module in made_calls(frame, function.name, owner, elsewhere=elsewhere):
-            if scope is not function.node:
-                yield call, module if scope is None else scope
+    if elsewhere or not owner:
+        for call, scope, _, module in made_by_others(frame, function.node, owner, elsewhere=elsewhere):
+            yield call, module if scope is None else scope
 
 
 def _is_made_to_train(frame: Frame, settled: frozenset[str]) -> bool:

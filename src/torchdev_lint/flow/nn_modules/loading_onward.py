@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import libcst as cst
 
@@ -18,8 +18,8 @@ from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.domain.values import Import, Namespace
 from torchdev_lint.flow.nn_modules import loading_scopes
 from torchdev_lint.flow.project import reach
-from torchdev_lint.flow.project.accelerator_uses import running_with, uses_any
-from torchdev_lint.flow.project.project_calls import argument_given, methods_named
+from torchdev_lint.flow.project.accelerator_uses import is_use, running_with
+from torchdev_lint.flow.project.project_calls import argument_given, functions_named, methods_named
 from torchdev_lint.flow.syntax.trees import all_parameters, dotted
 from torchdev_lint.torch_api.tensor_surface import TENSOR_NAMES
 
@@ -34,18 +34,24 @@ _OF_MODULES = frozenset(
 """What modules, optimizers, containers and files are asked for: whose method it is is not in the name."""
 
 
-def goes_on_into_use(
-    frame: Frame, scope: cst.CSTNode, call: cst.Call, settled: frozenset[str] = frozenset()
-) -> bool:
-    """Whether what runs along with a call in a scope calls a function of the project that uses an accelerator, whatever the machine."""
-    return _calls_one(frame, frame.analysis.module, scope, call, settled, MAX_DEPTH)
-
-
 Called = tuple[cst.FunctionDef, cst.Module]
 """A function, and the file that it is in."""
 
 
-def _calls_one(
+def goes_on_to_use(
+    frame: Frame, scope: cst.CSTNode, call: cst.Call, settled: frozenset[str] = frozenset()
+) -> bool:
+    """Whether what runs along with a call in a scope uses an accelerator, or calls a function of the project that does, whatever the
+    machine."""
+    key = ("goes on to use", id(scope), id(call), settled)
+    known: bool | None = frame.analysis.notes.get(key)
+    if known is None:
+        known = _goes_on(frame, frame.analysis.module, scope, call, settled, MAX_DEPTH)
+        frame.analysis.notes[key] = known
+    return known
+
+
+def _goes_on(
     frame: Frame,
     home: cst.Module,
     scope: cst.CSTNode,
@@ -53,14 +59,17 @@ def _calls_one(
     settled: frozenset[str],
     depth: int,
 ) -> bool:
+    named: set[str] = set()
     for node in running_with(scope, place, certain=False, settled=settled):
+        if is_use(node, named, numbered=True):
+            return True
         match node:
+            case _ if depth == 0:
+                pass
             case cst.Call() if node is not place and _leads_to_use(frame, home, node, depth):
                 return True
             case cst.If(body=body, orelse=cst.If() | cst.Else() as other) if all(
-                uses_any(branch, None, settled=settled)
-                or _calls_one(frame, home, branch, None, settled, depth)
-                for branch in (body, other)
+                _goes_on(frame, home, branch, None, settled, depth) for branch in (body, other)
             ):
                 return True  # whichever of both is taken
             case _:
@@ -70,17 +79,11 @@ def _calls_one(
 
 def _leads_to_use(frame: Frame, home: cst.Module, call: cst.Call, depth: int) -> bool:
     called = [one for one in _called(frame, home, call) if not _is_abstract(one[0])]
-    return bool(called) and all(_uses(frame, one, call, depth) for one in called)
-
-
-def _uses(frame: Frame, called: Called, call: cst.Call, depth: int) -> bool:
-    function, home = called
-    if _ASKS.search(frame.analysis.text(function.body)) is not None:
-        return False
-    settled = frozenset(_left_true(function, call))
-    if uses_any(function.body, None, settled=settled):
-        return True
-    return depth > 1 and _calls_one(frame, home, function.body, None, settled, depth - 1)
+    return bool(called) and all(
+        _ASKS.search(frame.analysis.text(function.body)) is None
+        and _goes_on(frame, file, function.body, None, frozenset(_left_true(function, call)), depth - 1)
+        for function, file in called
+    )
 
 
 def _is_abstract(function: cst.FunctionDef) -> bool:
@@ -115,16 +118,16 @@ def _called(frame: Frame, home: cst.Module, call: cst.Call) -> tuple[Called, ...
     if (name in _OF_MODULES or name in TENSOR_NAMES) and not _is_of_project(frame, call.func):
         return ()
     if isinstance(call.func, cst.Name):
-        own = tuple((function, home) for function in _named(home.body, name))
+        own = tuple((function, home) for function in functions_named(home.body, name))
         if own:
             return own
     receiver = (dotted(call.func.value) or "") if isinstance(call.func, cst.Attribute) else ""
     receiver = receiver.rpartition(".")[2]
-    known: dict[tuple[str, str], tuple[Called, ...]]
-    known = frame.analysis.notes.setdefault("goes on to", {})
-    if (name, receiver) not in known:
-        known[name, receiver] = tuple(_definitions(frame, name, receiver))
-    return known[name, receiver]
+    key = ("goes on to", name, receiver)
+    known: tuple[Called, ...] | None = frame.analysis.notes.get(key)
+    if known is None:
+        known = frame.analysis.notes[key] = tuple(_definitions(frame, name, receiver))
+    return known
 
 
 def _classes_of(frame: Frame, receiver: str) -> frozenset[str]:
@@ -146,9 +149,7 @@ def _is_of_project(frame: Frame, function: cst.BaseExpression) -> bool:
 def _file_of(frame: Frame, module: str) -> str | None:
     """What the file is called that a name of the checked file stands for, `utils.py`; None where it stands for none of the project."""
     match frame.module_frame.env.names.get(module):
-        case Import(location=location, name=""):
-            return os.path.basename(location.file or "")
-        case Namespace(location=location):
+        case Import(location=location, name="") | Namespace(location=location):
             return os.path.basename(location.file or "")
         case Import(name=name):
             return f"{name}.py"
@@ -168,22 +169,18 @@ def _definitions(frame: Frame, name: str, receiver: str) -> list[Called]:
         (function, module)
         for path, module in modules.items()
         for function in (
-            *(_named(module.body, name) if os.path.basename(path) == file else ()),
+            *(functions_named(module.body, name) if os.path.basename(path) == file else ()),
             *(
                 method
                 for line in module.body
                 if isinstance(line, cst.ClassDef) and line.name.value in classes
-                for method in _named(line.body.body, name)
+                for method in functions_named(line.body.body, name)
             ),
         )
     ]
     return own or [
         (function, module) for module in modules.values() for function in methods_named(module, name)
     ]
-
-
-def _named(lines: Iterable[cst.CSTNode], name: str) -> Iterator[cst.FunctionDef]:
-    return (line for line in lines if isinstance(line, cst.FunctionDef) and line.name.value == name)
 
 
 def _imported(analysis: Analysis) -> frozenset[str]:

@@ -184,31 +184,26 @@ def _is_in_folder_of_others(frame: Frame, path: cst.BaseExpression) -> bool:
     """Whether a path is put together of a folder that says so: `os.path.join(zoo, name)`, and `zoo = "model_zoo"`."""
     if not isinstance(path, cst.Name):
         return False
-    known = dict(frame.visible_names())
-    for node in loading_scopes.telling_nodes(frame, loading_scopes.scope_of(frame)):
-        match node:
-            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=value) if (
-                name == path.value
-            ):
-                pass
-            case _:
-                continue
-        for part in walk(value):
-            match part:
-                case cst.SimpleString():
-                    told = str(part.raw_value)
-                case cst.Name(value=held):
-                    literal = known.get(held)
-                    told = str(literal.value) if isinstance(literal, Literal) else ""
-                case cst.Attribute(attr=cst.Name(value=option)):
-                    if frame.analysis.learn(_defaults_to_published, frame.analysis, option):
-                        return True
-                    continue
-                case _:
-                    continue
-            if api.OF_OTHERS.search(told) is not None:
-                return True
-    return False
+    return any(
+        _is_of_others(frame, part)
+        for node in loading_scopes.telling_nodes(frame, loading_scopes.scope_of(frame))
+        if isinstance(node, cst.Assign) and [dotted(one.target) for one in node.targets] == [path.value]
+        for part in walk(node.value)
+    )
+
+
+def _is_of_others(frame: Frame, part: cst.CSTNode) -> bool:
+    """Whether a part of a path is called what others have trained, by what it is, holds, or is by default."""
+    match part:
+        case cst.SimpleString():
+            return api.OF_OTHERS.search(str(part.raw_value)) is not None
+        case cst.Name(value=name):
+            held = dict(frame.visible_names()).get(name)
+            return isinstance(held, Literal) and api.OF_OTHERS.search(str(held.value)) is not None
+        case cst.Attribute(attr=cst.Name(value=option)):
+            return frame.analysis.learn(_defaults_to_published, frame.analysis, option)
+        case _:
+            return False
 
 
 def _is_published_by_default(frame: Frame, path: cst.BaseExpression) -> bool:

@@ -39,10 +39,10 @@ def uses_before(scope: cst.CSTNode, place: cst.CSTNode | None, *, along: bool = 
         if node is place and not along:
             # what a call is given is there before it is made
             return any(
-                isinstance(part, cst.Call) and _is_use(part, named, numbered=False)
+                isinstance(part, cst.Call) and _uses_one(part, named, numbered=False)
                 for part in list(walk(node))[1:]
             )
-        if _uses(node, named, numbered=False):
+        if is_use(node, named, numbered=False):
             return True
     return False
 
@@ -51,13 +51,13 @@ def uses_any(scope: cst.CSTNode, place: cst.CSTNode | None, *, settled: frozense
     """Whether a scope uses an accelerator, also one that it numbers, along with a place in it (None: whatever holds), be it in a `try`."""
     named: set[str] = set()
     return any(
-        _uses(node, named, numbered=True)
+        is_use(node, named, numbered=True)
         for node in running_with(scope, place, certain=False, settled=settled)
     )
 
 
-def _uses(node: cst.CSTNode, named: set[str], *, numbered: bool) -> bool:
-    """Whether a node uses an accelerator; what it binds to one is among the names from then on."""
+def is_use(node: cst.CSTNode, named: set[str], *, numbered: bool) -> bool:
+    """Whether a node uses an accelerator; what it binds to one is among the names from then on. `numbered`: be it `"cuda:1"`."""
     match node:
         case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=value):
             named.discard(name)
@@ -65,12 +65,12 @@ def _uses(node: cst.CSTNode, named: set[str], *, numbered: bool) -> bool:
                 named.add(name)
             return False
         case cst.Call():
-            return _is_use(node, named, numbered=numbered)
+            return _uses_one(node, named, numbered=numbered)
         case _:
             return False
 
 
-def _is_use(call: cst.Call, named: set[str], *, numbered: bool) -> bool:
+def _uses_one(call: cst.Call, named: set[str], *, numbered: bool) -> bool:
     match call:
         case cst.Call(func=cst.Attribute(attr=cst.Name(value="cuda")), args=arguments):
             return numbered or not arguments or arguments[0].keyword is not None

@@ -6,7 +6,7 @@ They are looked at, not executed. Tests do not count.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
@@ -57,11 +57,19 @@ def calls_by_others(
     frame: Frame, node: cst.FunctionDef, owner: str, *, elsewhere: bool = True
 ) -> Iterator[tuple[cst.Call, cst.FunctionDef | None]]:
     """The calls of a function elsewhere than in itself; of one that Python calls none are looked for."""
+    for call, scope, _, _ in made_by_others(frame, node, owner, elsewhere=elsewhere):
+        yield call, scope
+
+
+def made_by_others(
+    frame: Frame, node: cst.FunctionDef, owner: str, *, elsewhere: bool = True
+) -> Iterator[Made]:
+    """As `calls_by_others`, with the file that each stands in."""
     if frame.source.foreign or node.name.value.startswith("__"):
         return
-    for call, scope in calls_of(frame, node.name.value, owner, elsewhere=elsewhere):
-        if scope is not node:
-            yield call, scope
+    yield from (
+        made for made in made_calls(frame, node.name.value, owner, elsewhere=elsewhere) if made[1] is not node
+    )
 
 
 def made_calls(frame: Frame, name: str, owner: str, *, elsewhere: bool = True) -> Iterator[Made]:
@@ -145,7 +153,12 @@ def _imported(frame: Frame, name: str) -> list[cst.FunctionDef]:
 
 
 def _functions(module: cst.Module, name: str) -> list[cst.FunctionDef]:
-    return [line for line in module.body if isinstance(line, cst.FunctionDef) and line.name.value == name]
+    return functions_named(module.body, name)
+
+
+def functions_named(lines: Iterable[cst.CSTNode], name: str) -> list[cst.FunctionDef]:
+    """The functions of this name among the lines of a file or of a class."""
+    return [line for line in lines if isinstance(line, cst.FunctionDef) and line.name.value == name]
 
 
 def methods_named(module: cst.Module, name: str) -> list[cst.FunctionDef]:

@@ -173,7 +173,7 @@ def publish_mixed(
     onto: tuple[Place, str] | None = None,
 ) -> None:
     """`module`: the other operand is a module that is called."""
-    if found.level != Level.CERTAIN and is_only_for_building(report.frame):
+    if found.level != Level.CERTAIN and frame.analysis.learn(is_only_for_building, report.frame):
         return  # a layer is asked for its size before anybody has moved it
     other: Operand | None = None if report.crossed or module is not None else beside
     target = target_expression(report.frame, beside.device, other, module)

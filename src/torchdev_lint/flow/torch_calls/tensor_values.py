@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torchdev_lint.flow.activation.frame import Frame
+from torchdev_lint.flow.domain import environment
 from torchdev_lint.flow.domain.lattice import (
     UNKNOWN_DEVICE,
     Cpu,
@@ -70,10 +71,7 @@ def frame_moved(frame: Frame, value: Value) -> bool:
 
 def moved_tensor(frame: Frame, value: Value) -> Tensor | None:
     """Something that was moved, where it is used as only tensors can be: in arithmetic, by a method that only they have."""
-    if not isinstance(value, Object) or not frame_moved(frame, value):
-        return None
-    state = frame.state(value)
-    return Tensor(state.device, scalar=None) if state.kind == "unknown" else None
+    return environment.moved_tensor(frame.env, value)
 
 
 def taken_for_tensor(frame: Frame, value: Value) -> Value:
