@@ -20,7 +20,7 @@ def inject(module, r):
     """Replaces every nn.Linear below `module`."""
     for name, child in module.named_children():
         if isinstance(child, nn.Linear):
-            setattr(module, name, LoRALinear(child, r))
+            setattr(module, name, LoRALinear(child, r))  # CAUSE
         else:
             inject(child, r)
 

@@ -16,7 +16,7 @@ class Adapter(nn.Module):
 
 def add_adapters(model, names, rank=2):
     for name in names:
-        setattr(model, name, Adapter(getattr(model, name), rank))
+        setattr(model, name, Adapter(getattr(model, name), rank))  # CAUSE
     return model
 
 

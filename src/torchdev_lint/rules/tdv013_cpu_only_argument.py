@@ -2,13 +2,14 @@
 
 ## What it does
 Finds the `lengths` of `torch.nn.utils.rnn.pack_padded_sequence`, the indices of `tensor_split` and the states of random generators
-(`torch.set_rng_state`) that are on an accelerator.
+(`torch.set_rng_state`) that are on an accelerator, and what is pinned there: `x.pin_memory()`, and the tensors of a `DataLoader` with
+`pin_memory=True`.
 
 ## Why it fails
 These are read on the host. `RuntimeError: 'lengths' argument should be a 1D CPU int64 tensor, but got 1D cuda:0 Long tensor`
 (torch/nn/utils/rnn.py); `tensor_split expected tensor_indices_or_sections to be on cpu, but it's on cuda:0`; `TypeError: RNG
-state must be a torch.ByteTensor` when a checkpoint was loaded to the accelerator with the states in it. (`ctc_loss` takes its
-lengths from either.)
+state must be a torch.ByteTensor` when a checkpoint was loaded to the accelerator with the states in it; `cannot pin
+'torch.cuda.FloatTensor' only dense CPU tensors can be pinned`. (`ctc_loss` takes its lengths from either.)
 
 ## Example
     lengths = (tokens != padding).sum(1)

@@ -82,8 +82,14 @@ net(torch.randn(2, 4, device=device))
 """
 
 
-@pytest.mark.parametrize(("moved", "named"), [(".to(device)", "self.down"), ("", "net")])
-def test_what_was_never_moved(moved: str, named: str) -> None:
+@pytest.mark.parametrize(
+    ("moved", "told"),
+    [
+        (".to(device)", "`Adapted(layer)` is attached after the module was moved"),
+        ("", "the model `net` is never moved"),
+    ],
+)
+def test_what_was_never_moved(moved: str, told: str) -> None:
     """The part, where the whole was moved before it was put in."""
-    told = check_source(WRAPPED.format(moved=moved), "a.py", Config(select=("TDV0",)))
-    assert [one.message.partition(" is never moved")[0] for one in told] == [f"the model `{named}`"]
+    found = check_source(WRAPPED.format(moved=moved), "a.py", Config(select=("TDV0",)))
+    assert [one.message.partition(":")[0] for one in found] == [told]

@@ -336,7 +336,7 @@ CASES: list[tuple[str, str, dict[str, str]]] = [
         a.__dict__["x"] = g
         x = a.x
         """,
-        {"x": "?"},
+        {"x": "cuda"},
     ),
     (
         "an attribute of a tensor by a name that is computed",

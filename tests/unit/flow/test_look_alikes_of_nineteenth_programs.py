@@ -263,8 +263,11 @@ def test_a_generator_for_each_device() -> None:
     assert told(text) == []
 
 
-def test_records_of_two_classes_are_not_replaced_as_one() -> None:
-    text = """
+@pytest.mark.parametrize(
+    ("place", "found"), [("", [("TDV004", "print(part.x * part.y)")]), (", device=device", [])]
+)
+def test_records_of_two_classes_are_not_replaced_as_one(place: str, found: list[tuple[str, str]]) -> None:
+    text = f"""
     @dataclass
     class One:
         x: torch.Tensor
@@ -276,7 +279,7 @@ def test_records_of_two_classes_are_not_replaced_as_one() -> None:
         y: int = 3
 
     def parts(flag):
-        yield One(torch.zeros(3), torch.zeros(3))
+        yield One(torch.zeros(3), torch.zeros(3{place}))
         yield Other(torch.zeros(3))
 
     def main(flag):
@@ -284,4 +287,4 @@ def test_records_of_two_classes_are_not_replaced_as_one() -> None:
             part = replace(part, x=part.x.to(device))
             print(part.x * part.y)
     """
-    assert told(text) == []
+    assert told(text) == found

@@ -90,6 +90,15 @@ class Counter:
     descending: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Yielded:
+    """What a generator gives at one of its `yield`s, under which conditions, and in which rounds of its loops (`Frame.salt`)."""
+
+    value: Value
+    path: tuple[Formula, ...]
+    salt: tuple[int, ...]
+
+
 @dataclass(slots=True)
 class Loop:
     """The flows that leave a loop's body early, and where a loop is that counts: in the first turn or in one that stands for the others."""
@@ -146,7 +155,7 @@ class Frame:
         self.function = function
         self.call = call
         self.returns: list[tuple[Value, Environment]] = []
-        self.yields: list[Value] = []
+        self.yields: list[Yielded] = []
         self.first_yield: Environment | None = None
         self.sent: Value = UNKNOWN
         """What `yield` gives: what is sent to the generator."""

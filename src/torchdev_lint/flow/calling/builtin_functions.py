@@ -38,7 +38,7 @@ from torchdev_lint.flow.domain.values import (
 from torchdev_lint.flow.execution import containers, truths
 from torchdev_lint.flow.execution.iteration import MAX_UNROLLED, iterate, iterator_of, known_items, next_of
 from torchdev_lint.flow.instances import list_classes, made_by_new
-from torchdev_lint.flow.instances.objects import as_tuple, forget_attributes, get_attribute, set_attribute
+from torchdev_lint.flow.instances.objects import as_tuple, forget_attributes, get_attribute, hide_attribute
 from torchdev_lint.flow.nn_modules import attached_parts, registration
 from torchdev_lint.flow.torch_calls import torch_factories
 from torchdev_lint.torch_api.modules import SOME_MODULE
@@ -96,15 +96,19 @@ def call_builtin(frame: Frame, name: str, site: CallSite, call_value: Callable[.
             return get_attribute(frame, first, name_given(site, 1) or "", site.node)
         case "getattr" if len(values) == 2 and first == Api("torch.nn"):
             return Api(SOME_MODULE)
-        case "setattr" if len(values) == 3 and name_given(site, 1) is not None:
-            set_attribute(frame, first, name_given(site, 1) or "", values[2])
+        case "setattr" if len(values) == 3 and (under := name_given(site, 1)) is not None:
+            registration.attach(frame, first, Literal(under), values[2], site.positional()[2].node)
             return UNKNOWN
         case "getattr" if len(values) == 2:
             return attached_parts.part_of(frame, first, frame.result_of(site.node))
+        case "object.__setattr__" if isinstance(first, Object) and len(values) == 3 and name_given(site, 1):
+            hide_attribute(frame, first, name_given(site, 1) or "", values[2])
+            return UNKNOWN
         case "setattr" if values:
-            forget_attributes(frame, first)
             if len(values) == 3:
-                registration.note_attached(frame, first, values[2], site.positional()[2].node)
+                registration.attach(frame, first, UNKNOWN, values[2], site.positional()[2].node)
+            else:
+                forget_attributes(frame, first)
             return UNKNOWN
         case "vars" if isinstance(first, Object):
             return get_attribute(frame, first, "__dict__", site.node)
@@ -307,6 +311,18 @@ def _has_attribute(frame: Frame, site: CallSite, values: list[Value]) -> Value:
             if name in _OF_NAMED_TUPLES or get_attribute(frame, record, name, site.node) != UNKNOWN:
                 return Truth(TRUE)
             return Truth(FALSE if name in _OF_TENSORS else truths.opaque(frame, site.node))
+        case [Object() as thing, Literal(value=str(name))] if (model := frame.state(thing).model) is not None:
+            if model.find(name) is not None:
+                return Truth(TRUE)
+            unseen = model.has_unseen_base() or model.find("__getattr__") is not None
+            if (
+                frame.state(thing).kind == "instance"
+                and name in _OF_TENSORS
+                and not unseen
+                and (name not in frame.state(thing).attributes)
+            ):
+                return Truth(FALSE)
+            return Truth(truths.opaque(frame, site.node))
         case _:
             return Truth(truths.opaque(frame, site.node))
 

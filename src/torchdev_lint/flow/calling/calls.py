@@ -72,6 +72,7 @@ from torchdev_lint.flow.instances.objects import (
     held_as,
     is_loss_like,
     is_module_like,
+    things_of,
 )
 from torchdev_lint.flow.libraries import command_lines, library_calls
 from torchdev_lint.flow.mistakes import (
@@ -377,6 +378,8 @@ def call_attribute(frame: Frame, receiver: Value, name: str, site: CallSite) -> 
             return containers.call_container_method(frame, receiver, name, site)
         case Function() | Method() | Partial() if function_transforms.is_transformed(receiver, name):
             return function_transforms.call(frame, receiver, name, site, call_value)
+        case Function() if (held := frame.state(things_of(receiver)).attributes.get(name)) is not None:
+            return call_value(frame, held, site)
         case AnyOf(things=things):
             if name in dict_classes.CHANGING:
                 dict_classes.forget(frame, receiver)

@@ -1,6 +1,7 @@
 """One of a few functions, it is not known which: `KERNELS[kind]`, `KERNELS.get(kind)`.
 
-Classes are not among them: a table of classes is a registry, out of which each place takes those of one sort.
+Classes are among them if they are modules that are called alike: other tables of classes are registries, out of which each place takes
+those of one sort.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import libcst as cst
 
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.domain.conditions import Atom
-from torchdev_lint.flow.domain.values import Api, Function, Literal, Object, Value, join
+from torchdev_lint.flow.domain.values import Class, Import, Literal, Object, Value, is_function, join
 from torchdev_lint.flow.execution.truths import equality
 
 MAX_CHOICES = 4
@@ -25,7 +26,11 @@ def one_of(frame: Frame, node: cst.CSTNode, held: dict[Any, Value], key: Value) 
     """
     if isinstance(key, Literal) or not 1 < len(held) <= MAX_CHOICES:
         return None
-    if not all(_is_called(value) for value in held.values()):
+    held = {
+        name: frame.analysis.imports.force(value) if isinstance(value, Import) else value
+        for name, value in held.items()
+    }
+    if not all(is_function(value) for value in held.values()) and not _are_alike(list(held.values())):
         return None
     *others, (_, chosen) = held.items()
     for name, value in reversed(others):
@@ -38,8 +43,20 @@ def one_of(frame: Frame, node: cst.CSTNode, held: dict[Any, Value], key: Value) 
     return chosen
 
 
-def _is_called(value: Value) -> bool:
-    """Whether a value is there to be called: a function of the project, an operation of PyTorch."""
-    return isinstance(value, Function) or (
-        isinstance(value, Api) and value.path.startswith("torch.nn.functional.")
-    )
+def _are_alike(values: list[Value]) -> bool:
+    """Whether these are classes of modules that are made and called with the same number of things, `{"ce": Loss, "focal": FocalLoss}`."""
+    taken: set[tuple[int | None, int | None]] = set()
+    for value in values:
+        if not isinstance(value, Class) or not value.model.is_module:
+            return False
+        taken.add((_needed(value, "__init__"), _needed(value, "forward")))
+    return len(taken) == 1 and None not in next(iter(taken))
+
+
+def _needed(owner: Class, method: str) -> int | None:
+    """How many things a method has to be given; None where it is not written in the project."""
+    found = owner.model.find(method)
+    if found is None:
+        return None
+    parameters = found.params
+    return sum(one.default is None for one in (*parameters.posonly_params, *parameters.params))

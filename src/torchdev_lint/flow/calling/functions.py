@@ -11,7 +11,6 @@ from torchdev_lint.flow.domain.environment import Environment
 from torchdev_lint.flow.domain.immutable import replace
 from torchdev_lint.flow.domain.lattice import Cpu, Origin, Symbol, leaves
 from torchdev_lint.flow.domain.values import (
-    NONE,
     UNKNOWN,
     Class,
     DeviceValue,
@@ -31,6 +30,7 @@ from torchdev_lint.flow.domain.values import (
     join_all,
     retag,
 )
+from torchdev_lint.flow.execution import yields
 from torchdev_lint.flow.execution.identities import forget_moved, with_cell, with_identities
 from torchdev_lint.flow.instances.confinement import does_nothing_to_self
 from torchdev_lint.flow.instances.handed_functions import may_move
@@ -69,10 +69,29 @@ def can_follow(frame: Frame, function: Function, site: CallSite | None = None) -
     running = frame.running(function.node)
     if running == 0:
         return True
-    return running <= MAX_RECURSION and site is not None and _goes_through_parts(frame, site)
+    if running > MAX_RECURSION or site is None:
+        return False
+    return _goes_through_parts(frame, site) or _is_another(frame, function)
 
 
 MAX_RECURSION = 3
+
+
+def _is_another(frame: Frame, method: Function) -> bool:
+    """Whether a method that runs is called of another thing, `value.to(device)` of what the thing holds."""
+    thing = method.receiver
+    if not isinstance(thing, Object) or frame.state(thing).model is None:
+        return False
+    running: Frame | None = frame
+    while running is not None:
+        if (
+            running.function is not None
+            and running.function.node is method.node
+            and running.function.receiver == thing
+        ):
+            return False
+        running = running.caller
+    return True
 
 
 def _goes_through_parts(frame: Frame, site: CallSite) -> bool:
@@ -360,9 +379,7 @@ def run_body(child: Frame, function: Function) -> tuple[Value, Environment | Non
     child.execute(body_of(node))
     value, end = child.join_returns()
     if child.yields:
-        # `x = yield None`: whoever sends something gets what comes later
-        later = child.yields if child.sent == UNKNOWN else [one for one in child.yields if one != NONE]
-        value = Many(join_all(later))
+        value = yields.given(child)
     return value, end
 
 

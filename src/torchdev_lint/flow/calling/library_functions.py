@@ -107,6 +107,11 @@ def _collection(frame: Frame, name: str, site: CallSite, given: list[Value]) -> 
             return containers.with_cell(frame, site.node, made)
         case "OrderedDict":
             return containers.with_cell(frame, site.node, containers.updated_from(Entries(()), site))
+        case "ChainMap" if not site.has_star():
+            together = Entries(())
+            for one in reversed(given):  # the first that has a key says what it is
+                together = containers.merged(together, one)
+            return containers.with_cell(frame, site.node, together)
         case "defaultdict" if given:
             return containers.with_cell(frame, site.node, _defaults(given[0]))
         case _:

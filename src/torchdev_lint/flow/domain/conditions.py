@@ -7,7 +7,7 @@ for under assignments of the atoms that a run could have.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any, TypeAlias
 
@@ -171,6 +171,44 @@ def atoms(formula: Formula) -> frozenset[Atom]:
     return frozenset(found)
 
 
+def told_equal(atom: Atom) -> tuple[Key, Key] | None:
+    """What an atom says is equal to which constant, and of which sort that is: nothing is equal to two of one sort."""
+    if atom.kind != "opaque" or atom.key[0] != "equal":
+        return None
+    constant = atom.key[2]
+    if isinstance(constant, tuple):
+        return ((atom.key[1], constant[1]), constant) if constant[0] == "member" else None
+    if constant[:1] in ("'", '"'):
+        return (atom.key[1], "text"), constant
+    return ((atom.key[1], "number"), constant) if constant.isdigit() else None
+
+
+def exclude_each_other(atoms: Iterable[Atom]) -> bool:
+    """Whether not all of these atoms can hold: `kind == "host"`, and `kind == "device"`."""
+    values: dict[Key, Key] = {}
+    for atom in atoms:
+        told = told_equal(atom)
+        if told is not None and values.setdefault(told[0], told[1]) != told[1]:
+            return True
+    return False
+
+
+class _Equalities(dict[Atom, bool]):
+    """The truth of atoms, where something is known to be equal to a constant, and so is to no other."""
+
+    __slots__ = ("values_by_subject",)
+    values_by_subject: dict[Key, Key]
+
+    def get(self, atom: Atom, default: Any = None) -> Any:
+        """What is known of an atom."""
+        found = dict.get(self, atom)
+        if found is None and atom.key and atom.key[0] == "equal":
+            told = told_equal(atom)
+            value = None if told is None else self.values_by_subject.get(told[0])
+            return default if told is None or value in (None, told[1]) else False
+        return default if found is None else found
+
+
 @dataclass(slots=True)
 class Known:
     """What a path (the conditions that hold at some point) says, prepared for being asked often."""
@@ -200,16 +238,33 @@ class Known:
             before = self.shorter
             new = self.path
             if before is None or before._assignment is None:
-                self._assignment = known = {}
+                known: dict[Atom, bool] = {}
             else:
-                self._assignment = known = before._assignment.copy()
+                known = before._assignment.copy()
+                if type(before._assignment) is _Equalities:
+                    known = _Equalities(known)
+                    known.values_by_subject = dict(before._assignment.values_by_subject)
                 new = new[len(before.path) :]
             for fact in new:
                 if isinstance(fact, Atom):
                     known[fact] = True
                 elif isinstance(fact, Not) and isinstance(fact.operand, Atom):
                     known[fact.operand] = False
+            self._assignment = _with_equalities(known, new)
         return self._assignment
+
+
+def _with_equalities(assignment: dict[Atom, bool], new: Sequence[Formula]) -> dict[Atom, bool]:
+    """The same, which knows what follows from the equalities among the new facts."""
+    for fact in new:
+        told = told_equal(fact) if isinstance(fact, Atom) else None
+        if told is None:
+            continue
+        if not isinstance(assignment, _Equalities):
+            assignment = _Equalities(assignment)
+            assignment.values_by_subject = {}
+        assignment.values_by_subject[told[0]] = told[1]
+    return assignment
 
 
 MAX_PATHS = 1_000

@@ -19,7 +19,9 @@ from torchdev_lint.flow.domain.conditions import (
     Key,
     atoms,
     chooses_host,
+    exclude_each_other,
     negate,
+    told_equal,
     truth,
 )
 from torchdev_lint.flow.domain.immutable import dataclass
@@ -332,9 +334,12 @@ def _assignments(
         else:
             free.append(atom)
     several = sum(atom.kind == "count" for atom in free) > 1
+    compared = sum(told_equal(atom) is not None for atom in free) > 1
     for values in itertools.product((True, False), repeat=len(free)):
         assignment = fixed | dict(zip(free, values, strict=True))
         if several and not _may_be_counted(assignment):
+            continue
+        if compared and exclude_each_other(atom for atom in free if assignment[atom]):
             continue
         if all(truth(fact, assignment) is not False for fact in path):
             yield assignment
@@ -464,9 +469,14 @@ def conflict(left: Device, right: Device, path: Sequence[Formula] = ()) -> Confl
     about = {leaf.key for device in (left, right) for leaf in leaves(device) if isinstance(leaf, Symbol)}
     counted = any(map(_of_last, about)) or any(atom.kind == "count" for atom in relevant)
     telling = {"available", "count"} if counted else {"available"}
+    compared = {told[0] for atom in relevant if (told := told_equal(atom)) is not None}
     facts_here: list[Formula] = []
     for fact in path:
         mentioned = atoms(fact)
+        if compared and any(told is not None and told[0] in compared for told in map(told_equal, mentioned)):
+            facts_here.append(fact)
+            relevant |= mentioned
+            continue
         tells_type = any(atom.kind == "device-type" and atom.key[0] in about for atom in mentioned)
         if mentioned & relevant or tells_type or any(atom.kind in telling for atom in mentioned):
             facts_here.append(fact)
@@ -526,17 +536,23 @@ def conflict(left: Device, right: Device, path: Sequence[Formula] = ()) -> Confl
         known = free_left <= free_right if left_at_fault else free_right <= free_left
         device, other = (left, right) if left_at_fault else (right, left)
         known = known or _is_only_loaded(device, other, met)
+        known = known or all(
+            map(_is_drawn, free_left - free_right if left_at_fault else free_right - free_left)
+        )
     if not known and best.level == Level.CERTAIN:
-        # what is large was brought to the host, and the other knows nothing of it
+        # what is large was brought to the host, or the best so far, and the other knows nothing of it
+        leaf, free, others = (
+            (best.left, free_left, free_right) if left_at_fault else (best.right, free_right, free_left)
+        )
         known = (
-            (_is_brought(best.left) and not free_right and all(map(_compares_extents, free_left)))
-            if left_at_fault
-            else (_is_brought(best.right) and not free_left and all(map(_compares_extents, free_right)))
+            is_brought(leaf)
+            and not others
+            and (all(map(_compares_extents, free)) or all(map(_finds_better, free)))
         )
     return best if known or left_behind or differs_everywhere else None
 
 
-def _is_brought(leaf: Leaf) -> bool:
+def is_brought(leaf: Leaf) -> bool:
     """Whether a tensor was taken to the CPU by a call that says so."""
     return isinstance(leaf, Cpu) and leaf.origin is not None and leaf.origin.root().what == "moved"
 
@@ -564,6 +580,39 @@ def _compares_extents(atom: Atom) -> bool:
         and _OF_EXTENTS.search(written) is not None
         and _OF_DEVICES.search(written) is None
     )
+
+
+_BEST = re.compile(r"(?i)(?:\b|_|\.)(?:is_)?(?:best|lowest|highest)")
+
+
+def _finds_better(atom: Atom) -> bool:
+    """Whether a condition says that something is better than all before, as the first in a loop is: `if loss < best_loss`."""
+    import libcst as cst  # the rules are asked for their documentation without it
+
+    if atom.key[0] not in ("node", "truth"):
+        return False
+    written = atom.text if atom.node is None else cst.Module([]).code_for_node(atom.node)
+    return _BEST.search(written) is not None and _OF_DEVICES.search(written) is None
+
+
+EXHAUSTED = "exhausted"
+"""Kind of the condition that an iterator has come to its end, `except StopIteration`, and is made anew."""
+
+_DRAWS = re.compile(
+    r"\b(?:random|rng|np_random)\.(?:random|rand|uniform|randint|random_sample)\(|\btorch\.rand\("
+)
+
+
+def _is_drawn(atom: Atom) -> bool:
+    """Whether a condition is a matter of chance, or of time, and so holds now and then: `if random.random() < self.p`."""
+    import libcst as cst  # the rules are asked for their documentation without it
+
+    if atom.key[0] == EXHAUSTED:
+        return True
+    if atom.key[0] not in ("node", "more", "least") or atom.node is None:
+        return False
+    written = cst.Module([]).code_for_node(atom.node)
+    return _DRAWS.search(written) is not None and _OF_DEVICES.search(written) is None
 
 
 def _after_others(asked: Iterable[Atom], about: set[Key], facts: Sequence[Formula]) -> set[Atom]:

@@ -125,10 +125,14 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class Many:
-    """Any number of values like `element`: a list, an iterator, a generator. `cell`: see `Entries`."""
+    """Any number of values like `element`: a list, an iterator, a generator. `cell`: see `Entries`.
+
+    `each`: what a generator gives at one of its `yield`s and at another, where both are reached; a loop meets them all.
+    """
 
     element: Value
     cell: Key | None = field(default=None, compare=False)
+    each: tuple[Value, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,7 +391,7 @@ def join(guard: Formula | None, then: Value, otherwise: Value) -> Value:
             # a sum that started from a number
             return replace(one, scalar=None, parameter=False)
     if guard is None:
-        return _some_or_none(then, otherwise) or _any_of(then, otherwise)
+        return _some_or_none(then, otherwise) or _which_function(then, otherwise) or _any_of(then, otherwise)
     joined = _one_or_none(guard, then, otherwise) or Either(guard, then, otherwise)
     return joined if depth(joined) <= MAX_DEPTH else UNKNOWN
 
@@ -417,6 +421,50 @@ def _some_or_none(then: Value, otherwise: Value) -> Either | None:
         return None
     told = Atom("opaque", ("set in some round", left[0], right[0]))
     return Either(told, join(None, left[1], right[1]), NONE)
+
+
+_MAX_FUNCTIONS = 4
+"""Of so many functions each may be the one that is called; of more nothing is known."""
+
+
+def _which_function(then: Value, otherwise: Value) -> Value | None:
+    """One of a few functions, taken from a list of them: whichever it is, it is called. None where there are others, or more."""
+    found: list[Function | Api] = []
+    for one in (*alternatives(then), *alternatives(otherwise)):
+        if not is_function(one):
+            return None
+        assert isinstance(one, (Function, Api))
+        merged = [_with_any_defaults(one, other) for other in found]
+        if any(merged):
+            found = [both or other for both, other in zip(merged, found, strict=True)]
+        elif one not in found:
+            found.append(one)
+    if len(found) > _MAX_FUNCTIONS:
+        return None
+    chosen: Value = found[-1]
+    for one in reversed(found[:-1]):
+        name = one.path if isinstance(one, Api) else id(one.node)
+        chosen = Either(Atom("opaque", ("which function", name)), one, chosen)
+    return chosen
+
+
+def is_function(value: Value) -> bool:
+    """Whether a value is there to be called: a function of the project, an operation or a factory function of PyTorch."""
+    if isinstance(value, Api):
+        where, _, name = value.path.rpartition(".")
+        return where in ("torch", "torch.nn.functional") and name.islower()
+    return isinstance(value, Function)
+
+
+def _with_any_defaults(one: Function | Api, other: Function | Api) -> Function | None:
+    """One function for two of one `lambda x, k=k: ...`, which a loop has made in each of its rounds; None for others."""
+    if not isinstance(one, Function) or not isinstance(other, Function) or not one.defaults:
+        return None
+    if (one.node, one.receiver, one.frame) != (other.node, other.receiver, other.frame):
+        return None
+    defaults = dict(other.defaults)
+    joined = tuple((name, join(None, value, defaults.get(name, UNKNOWN))) for name, value in one.defaults)
+    return replace(one, defaults=joined)
 
 
 def _told(value: Value) -> tuple[Formula, Value]:

@@ -48,7 +48,7 @@ from torchdev_lint.flow.domain.values import (
     join,
     without_cell,
 )
-from torchdev_lint.flow.execution import containers, truths, turns
+from torchdev_lint.flow.execution import containers, truths, turns, yields
 from torchdev_lint.flow.execution.iteration import counts_only, indexes_with, is_exact, iterate, rounds
 from torchdev_lint.flow.execution.patterns import assign, item_name
 from torchdev_lint.flow.instances import dict_classes, list_classes, special_methods
@@ -602,6 +602,8 @@ def _item_of_object(frame: Frame, thing: Object, key: Value, node: cst.CSTNode) 
     if moved is not None:
         # of a tensor, or of a batch: they move as a whole, and only tensors have an `x[0, 1]`
         return replace(moved, guess=not _has_several_keys(node))
+    if thing.key[0] == "attr" and thing.key[2] == "__dict__" and isinstance(key, Literal):
+        return get_attribute(frame, Object(thing.key[1]), str(key.value), node)
     if isinstance(key, Literal) and not (isinstance(key.value, int) and state.element != UNKNOWN):
         text = f"{thing.text}[{key.value!r}]" if thing.text else ""
         return Object(("item", thing.key, repr(key.value)), text)
@@ -665,15 +667,34 @@ def _comprehension(
         assign(frame, for_in.target, item)
         for test in for_in.ifs:
             frame.env.assume(truths.condition(frame, test.test))
-        clause = for_in.inner_for_in
-        while clause is not None:
-            assign(frame, clause.target, iterate(frame, frame.evaluate(clause.iter)))
-            for test in clause.ifs:
-                frame.env.assume(truths.condition(frame, test.test))
-            clause = clause.inner_for_in
-        results.append([frame.evaluate(element) for element in elements])
+        _inner(frame, for_in.inner_for_in, elements, results)
         frame.env.names, frame.env.path, frame.round = dict(names), path, outer_round
     return results, exact
+
+
+_MAX_INNER = 4
+"""An inner clause over so many known items is run item by item: `for f in (torch.sin, torch.cos)`."""
+
+
+def _inner(
+    frame: Frame, clause: cst.CompFor | None, elements: list[cst.BaseExpression], results: list[list[Value]]
+) -> None:
+    """Run the further clauses of a comprehension, and add the values of its elements."""
+    if clause is None:
+        results.append([frame.evaluate(element) for element in elements])
+        return
+    source = frame.evaluate(clause.iter)
+    known = is_exact(frame, source) and not counts_only(clause.iter)
+    items = rounds(frame, source) if known else []
+    names, path, outer_round = dict(frame.env.names), frame.env.path, frame.round
+    for index, item in enumerate(items if 0 < len(items) <= _MAX_INNER else [iterate(frame, source)]):
+        if index:
+            frame.env.names, frame.env.path = dict(names), path
+            frame.round = (*outer_round, index)
+        assign(frame, clause.target, item)
+        for test in clause.ifs:
+            frame.env.assume(truths.condition(frame, test.test))
+        _inner(frame, clause.inner_for_in, elements, results)
 
 
 def _chosen(frame: Frame, for_in: cst.CompFor, items: Sequence[Value]) -> list[Value] | None:
@@ -701,10 +722,12 @@ def visit_Await(frame: Frame, node: cst.Await) -> Value:
 def visit_Yield(frame: Frame, node: cst.Yield) -> Value:
     sent: Value = UNKNOWN
     if isinstance(node.value, cst.From):
-        frame.yields.append(iterate(frame, frame.evaluate(node.value.item)))
+        inner = frame.evaluate(node.value.item)
+        for one in (inner.each if isinstance(inner, Many) else ()) or (iterate(frame, inner),):
+            yields.note(frame, one)
     elif node.value is not None:
         discarded = frame.discarded
-        frame.yields.append(frame.evaluate(node.value))
+        yields.note(frame, frame.evaluate(node.value))
         frame.receives = frame.receives or discarded is not node
         sent = frame.sent
     if frame.first_yield is None:

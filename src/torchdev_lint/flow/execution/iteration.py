@@ -12,11 +12,13 @@ from torchdev_lint.flow.calling.functions import call, can_follow
 from torchdev_lint.flow.domain.values import (
     UNKNOWN,
     AnyOf,
+    Class,
     Either,
     Entries,
     Function,
     Items,
     Literal,
+    Many,
     Object,
     Tensor,
     Value,
@@ -26,7 +28,7 @@ from torchdev_lint.flow.domain.values import (
     join_all,
 )
 from torchdev_lint.flow.instances import dict_classes, list_classes
-from torchdev_lint.flow.instances.objects import as_tuple
+from torchdev_lint.flow.instances.objects import as_tuple, get_attribute
 from torchdev_lint.flow.syntax.trees import walk
 from torchdev_lint.torch_api.modules import CONTAINERS
 
@@ -36,7 +38,7 @@ MAX_UNROLLED = 8
 
 def rounds(frame: Frame, source: Value) -> list[Value]:
     """What the target of a loop is bound to, iteration by iteration: each known item, or one that stands for all."""
-    source = _fields_of(frame, source) or list_classes.iterated(frame, source)
+    source = _fields_of(frame, source) or members(frame, source) or list_classes.iterated(frame, source)
     if isinstance(source, Items) and 0 < len(source.items) <= MAX_UNROLLED:
         return list(source.items)
     if isinstance(source, Object):
@@ -49,6 +51,14 @@ def rounds(frame: Frame, source: Value) -> list[Value]:
     if isinstance(source, Entries) and not source.open and 0 < len(source.entries) <= MAX_UNROLLED:
         return [Literal(key) for key, _ in source.entries]
     return [iterate(frame, source)]
+
+
+def members(frame: Frame, value: Value) -> Items | None:
+    """The members of an enumeration, in their order: what its class is iterated over for."""
+    if not isinstance(value, Class) or not value.model.has_members:
+        return None
+    found = [get_attribute(frame, value, name, value.model.node) for name in value.model.attributes]
+    return Items(tuple(one for one in found if isinstance(one, Object) and one.key[0] == "member"))
 
 
 def _fields_of(frame: Frame, value: Value) -> Items | None:
@@ -65,7 +75,7 @@ def _fields_of(frame: Frame, value: Value) -> Items | None:
 
 def is_exact(frame: Frame, source: Value) -> bool:
     """Whether `rounds` gives every iteration."""
-    source = _fields_of(frame, source) or list_classes.iterated(frame, source)
+    source = _fields_of(frame, source) or members(frame, source) or list_classes.iterated(frame, source)
     match source:
         case Items(items):
             return 0 < len(items) <= MAX_UNROLLED
@@ -184,6 +194,8 @@ def iterate(frame: Frame, value: Value) -> Value:
             return join_all([iterate(frame, thing) for thing in things])
         case Either(guard, then, otherwise):
             return join(guard, iterate(frame, then), iterate(frame, otherwise))
+        case Class() if (held := members(frame, value)) is not None:
+            return element_of(held)
         case Tensor(mapping=True):
             return UNKNOWN
         case Entries():
@@ -199,6 +211,18 @@ def _held_by_class(frame: Frame, thing: Object) -> Value | None:
         return None
     held = list_classes.iterated(frame, thing)
     return dict_classes.held_by(frame, thing) if held is thing else held
+
+
+def opened(frame: Frame, value: Value) -> Value:
+    """What the `__iter__` of an instance gives where that is a generator; any other value as it is."""
+    if not isinstance(value, Object) or frame.state(value).model is None:
+        return value
+    model = frame.state(value).model
+    found = None if model is None else model.find("__iter__")
+    if found is None or not any(isinstance(part, cst.Yield) for part in walk(found.body)):
+        return value
+    made = _call_method(frame, value, "__iter__")
+    return made if isinstance(made, Many) else value
 
 
 def iterator_of(frame: Frame, value: Value) -> Value:
@@ -252,6 +276,9 @@ def known_items(frame: Frame, value: Value) -> list[Value] | None:
     match value:
         case Items(items):
             return list(items)
+        case Class():
+            shown = members(frame, value)
+            return None if shown is None else list(shown.items)
         case Entries(entries=entries) if not value.open:
             return [Literal(key) for key, _ in entries]
         case Object():

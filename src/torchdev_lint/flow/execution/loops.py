@@ -15,12 +15,20 @@ from torchdev_lint.flow.domain.conditions import (
 from torchdev_lint.flow.domain.environment import Environment, merge, merge_all
 from torchdev_lint.flow.domain.values import (
     Items,
+    Many,
     Object,
     State,
     Value,
 )
 from torchdev_lint.flow.execution import truths, turns
-from torchdev_lint.flow.execution.iteration import counts_only, indexes_with, is_exact, iterate, rounds
+from torchdev_lint.flow.execution.iteration import (
+    counts_only,
+    indexes_with,
+    is_exact,
+    iterate,
+    opened,
+    rounds,
+)
 from torchdev_lint.flow.execution.patterns import assign
 from torchdev_lint.flow.mistakes import lost_copies
 from torchdev_lint.flow.nn_modules import loaders, looped_parameters
@@ -35,9 +43,12 @@ def visit_For(frame: Frame, node: cst.For) -> None:
     )
     # nested loops multiply: beyond the budget each body is run once
     again = 2 if frame.analysis.budget > 0 else 1
-    items = (
-        rounds(frame, iterable) if known else [loaders.anew(frame, node, iterate(frame, iterable))] * again
-    )
+    if known:
+        items = rounds(frame, iterable)
+    elif isinstance(iterable := opened(frame, iterable), Many) and iterable.each and again > 1:
+        items = list(iterable.each)
+    else:
+        items = [loaders.anew(frame, node, iterate(frame, iterable))] * again
     lost_copies.check(frame, node, items)
 
     start = frame.env.heap

@@ -36,11 +36,13 @@ from torchdev_lint.flow.instances.objects import (
     forget_attributes,
     forget_device,
     forget_unmoved,
+    hide_attribute,
+    move,
     set_attribute,
 )
-from torchdev_lint.flow.mistakes import left_behind, literals
+from torchdev_lint.flow.mistakes import host_reads, left_behind, literals
 from torchdev_lint.flow.nn_modules import loaded_parts, looped_parameters, module_containers
-from torchdev_lint.flow.nn_modules.registration import noted
+from torchdev_lint.flow.nn_modules.registration import attach, noted
 from torchdev_lint.flow.syntax.trees import dotted
 from torchdev_lint.torch_api.modules import CONTAINERS
 
@@ -86,6 +88,7 @@ def _assign_attribute(frame: Frame, receiver: cst.BaseExpression, name: str, val
             looped_parameters.give(frame, receiver, value)
             if isinstance(value, Tensor):
                 assign(frame, receiver, replace(holder, device=value.device))
+                _take_along(frame, receiver, holder, value)
         case Object(key=("attr", owner, _)) if name == "data" and frame.state(Object(owner)).kind == "module":
             # `cell.weight_hh.data = other.weight_hh_l0.data`: a parameter of it, whose name is not known
             forget_device(frame, Object(owner))
@@ -103,6 +106,25 @@ def _assign_attribute(frame: Frame, receiver: cst.BaseExpression, name: str, val
             if isinstance(value, Tensor) and _is_shared_parameter(frame, holder, value):
                 value = replace(value, device=UNKNOWN_DEVICE)
             set_attribute(frame, holder, name, noted(frame, holder, name, value))
+
+
+def _take_along(frame: Frame, parameter: cst.BaseExpression, held: Tensor, value: Tensor) -> None:
+    """`net.embedding.weight.data = torch.from_numpy(table)` of a layer that was moved before: its parameter is not where it was put."""
+    if not isinstance(parameter, cst.Attribute):
+        return
+    with frame.quietly():
+        layer = frame.evaluate(parameter.value)
+    if not isinstance(layer, Object):
+        return
+    state = frame.state(layer)
+    found = conflict(state.device, value.device, frame.env.path)
+    if (
+        state.moved
+        and state.api.startswith("torch.nn.")
+        and found is not None
+        and found.level == Level.CERTAIN
+    ):
+        move(frame, layer, value.device)
 
 
 def _setter(frame: Frame, thing: Object, name: str) -> Function | None:
@@ -250,6 +272,8 @@ def _assign_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
     if len(target.slice) == 1 and isinstance(target.slice[0].slice, cst.Index):
         with frame.quietly():
             key = frame.evaluate(target.slice[0].slice.value)
+    if isinstance(container, Object):
+        host_reads.check_item(frame, target, container, key, value)
     match container:
         case Entries() | Items() | Many():
             mixed_lists.forget(frame, container)
@@ -264,8 +288,12 @@ def _assign_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
             list_classes.forget(frame, container)
         case Api(path="os.environ"):
             literals.note_environment(frame, key, value)
+        case Object(key=("attr", owner, "__dict__")) if isinstance(key, Literal):
+            hide_attribute(frame, Object(owner), str(key.value), value)
         case Object(key=("attr", owner, "__dict__")):
             forget_attributes(frame, Object(owner))
+        case Object(key=("attr", owner, "_modules")):
+            attach(frame, Object(owner), key, value, frame.assigning or target)
         case Object() if special_methods.set_item(frame, target, container, key, value):
             pass
         case Object() if (held := dict_classes.held_by(frame, container)) is not None:

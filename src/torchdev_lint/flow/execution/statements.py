@@ -20,7 +20,7 @@ from torchdev_lint.flow.domain.conditions import (
     truth,
 )
 from torchdev_lint.flow.domain.environment import Environment, merge_all
-from torchdev_lint.flow.domain.lattice import Accelerator
+from torchdev_lint.flow.domain.lattice import EXHAUSTED, Accelerator
 from torchdev_lint.flow.domain.values import (
     NONE,
     UNKNOWN,
@@ -265,7 +265,9 @@ _NAMES_DEVICE = frozenset((Literal, DeviceValue))
 
 @statement(cst.Try, cst.TryStar)
 def visit_Try(frame: Frame, node: cst.Try | cst.TryStar) -> None:
-    failed: Formula = _absence(node) or Atom("opaque", ("exception", id(node), frame.uid, frame.salt))
+    ended = all(_caught(handler) == {"StopIteration"} for handler in node.handlers) and bool(node.handlers)
+    kind = EXHAUSTED if ended else "exception"
+    failed: Formula = _absence(node) or Atom("opaque", (kind, id(node), frame.uid, frame.salt))
     start = frame.env
     returned = len(frame.returns)
     body_env = start.copy()

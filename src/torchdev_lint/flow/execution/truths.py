@@ -371,8 +371,8 @@ def compare_numbers(
             return opaque(frame, node) if holds is None else Constant(holds)
         case Object(), Literal(value=int() | float() as bound):
             # the same thing compared with the same number is one condition wherever it is asked
-            more = Atom("opaque", ("more", left.key, bound), f"{left.text} > {bound}")
-            least = Atom("opaque", ("least", left.key, bound), f"{left.text} >= {bound}")
+            more = Atom("opaque", ("more", left.key, bound), f"{left.text} > {bound}", node)
+            least = Atom("opaque", ("least", left.key, bound), f"{left.text} >= {bound}", node)
             compared: dict[type[cst.BaseCompOp], Formula] = {
                 cst.GreaterThan: more,
                 cst.LessThanEqual: negate(more),
@@ -524,6 +524,10 @@ def _has_no_tensors(path: str) -> bool:
 def is_instance(frame: Frame, node: cst.CSTNode, value: Value, classes: Value) -> Formula:
     """The condition of `isinstance(value, classes)`."""
     asked = classes.items if isinstance(classes, Items) else (classes,)
+    if isinstance(value, (Tensor, Items, Many, Entries, Literal)) and not _may_be_more(value):
+        asked = tuple(one for one in asked if not _is_plain_class(one))
+        if not asked:
+            return FALSE
     if isinstance(value, Object) and _is_read_module(frame, value):
         settled = _is_module_of(frame, value, asked)
         if settled is not None:
@@ -572,6 +576,22 @@ def is_instance(frame: Frame, node: cst.CSTNode, value: Value, classes: Value) -
         case _:
             this = ("node", id(node), frame.uid, frame.salt)
             return Atom("opaque", ("isinstance", this, tuple(sorted(paths))), "", node)
+
+
+def _may_be_more(value: Value) -> bool:
+    """Whether a tensor may be something else, a batch or what a library's function gave."""
+    return isinstance(value, Tensor) and (value.mapping or value.batch or value.guess)
+
+
+def _is_plain_class(asked: Value) -> bool:
+    """Whether a class of the project has instances only that it, or one that derives from it, was called for: tensors, lists are none."""
+    match asked:
+        case Class(model=model):
+            return not model.has_unseen_base() and not any(
+                path.startswith(("abc.", "typing.", "typing_extensions.")) for path in model.imported_bases()
+            )
+        case _:
+            return False
 
 
 def is_of_array(frame: Frame, key: Key) -> bool:
@@ -642,10 +662,15 @@ def _is_instance_of(frame: Frame, thing: Object, asked: tuple[Value, ...]) -> bo
 _MODULES = frozenset(("torch.nn.Module", "torch.nn.modules.Module", "torch.nn.modules.module.Module"))
 
 
-_BASES_OF_OTHERS = frozenset(
-    "Module Hardtanh RNNBase RNNCellBase Sequential Container Dropout Linear".split()
-)
-"""Public classes of `torch.nn` that others of its classes derive from (ReLU6 is a Hardtanh); so do those that start with `_`."""
+_DERIVED = {
+    "Hardtanh": {"ReLU6"},
+    "RNNBase": {"RNN", "GRU", "LSTM"},
+    "RNNCellBase": {"RNNCell", "GRUCell", "LSTMCell"},
+    "NLLLoss": {"NLLLoss2d"},
+    "Upsample": {"UpsamplingBilinear2d", "UpsamplingNearest2d"},
+    **{f"ConstantPad{n}d": {f"ZeroPad{n}d"} for n in (1, 2, 3)},
+}
+"""Public classes of `torch.nn` that others of its public classes derive from (torch/nn/modules/*.py), the lazy ones apart."""
 
 
 def _is_module_of(frame: Frame, thing: Object, asked: tuple[Value, ...]) -> bool | None:
@@ -666,9 +691,9 @@ def _is_module_of(frame: Frame, thing: Object, asked: tuple[Value, ...]) -> bool
                 answers.append(True)
             case Api(path=path) if path.startswith("torch.nn.") and _all_of_torch(bases):
                 name = path.rpartition(".")[2]
-                unsure = name.startswith("_") or name in _BASES_OF_OTHERS
-                unsure = unsure or any(base.startswith("Lazy") for base in names)
-                answers.append(True if name in names else None if unsure and names != {"Module"} else False)
+                unsure = name.startswith("_") or not _all_public(bases)
+                derives = name in names or not _DERIVED.get(name, set()).isdisjoint(names)
+                answers.append(True if derives else None if unsure and names != {"Module"} else False)
             case _:
                 answers.append(None)
     return True if True in answers else None if None in answers else False
@@ -676,6 +701,14 @@ def _is_module_of(frame: Frame, thing: Object, asked: tuple[Value, ...]) -> bool
 
 def _all_of_torch(paths: set[str]) -> bool:
     return all(path.startswith("torch.nn.") for path in paths)
+
+
+def _all_public(paths: set[str]) -> bool:
+    """Whether each is a public class of `torch.nn`, of which one knows what it derives from: no lazy one, none that stands for any."""
+    names = {path.removeprefix("torch.nn.") for path in paths}
+    return bool(names) and not any(
+        "." in name or name.startswith(("_", "Lazy")) or name == "AnyModule" for name in names
+    )
 
 
 def _is_read_module(frame: Frame, thing: Object) -> bool:

@@ -25,11 +25,9 @@ from torchdev_lint.flow.domain.lattice import (
 )
 from torchdev_lint.flow.domain.values import (
     UNKNOWN,
-    AnyOf,
     Api,
     Class,
     DeviceValue,
-    Either,
     Entries,
     Function,
     Items,
@@ -55,6 +53,7 @@ from torchdev_lint.flow.instances import (
 )
 from torchdev_lint.flow.instances.built_within import built_on_default_device
 from torchdev_lint.flow.instances.objects import escape, forget_attributes, forget_device, get_attribute, move
+from torchdev_lint.flow.instances.parameter_places import parameters_device
 from torchdev_lint.flow.libraries import library_facts
 from torchdev_lint.flow.nn_modules import optimizers, placements
 from torchdev_lint.flow.project import defaults_met
@@ -372,34 +371,6 @@ def _asks_for_accelerator(argument: cst.Arg) -> bool:
             return False
 
 
-def parameters_device(frame: Frame, state: State) -> Device:
-    """Where the registered tensors of a module are: one device, unknown when they differ, anywhere when there are none."""
-    found: list[Device] = []
-    for name in state.registered:
-        held = state.attributes.get(name)
-        if held is not None:
-            found += _devices(frame, held)
-    found = [device for device in found if not all(isinstance(leaf, Anywhere) for leaf in leaves(device))]
-    if not found:
-        return Anywhere()
-    return found[0] if all(device == found[0] for device in found) else UNKNOWN_DEVICE
-
-
-def _devices(frame: Frame, value: Value) -> list[Device]:
-    match value:
-        case Tensor(device=device):
-            return [device]
-        case Object():
-            state = frame.state(value)
-            return [state.device] if state.kind == "module" else [UNKNOWN_DEVICE]
-        case AnyOf(things=things):
-            return [device for thing in things for device in _devices(frame, thing)]
-        case Either(_, then, otherwise):
-            return [*_devices(frame, then), *_devices(frame, otherwise)]
-        case _:
-            return []
-
-
 def instantiate(frame: Frame, model: ClassModel, site: CallSite) -> Value:
     """The result of calling a class of the file."""
     if frame.analysis.at_top:
@@ -605,8 +576,23 @@ def symbolic_self(model: ClassModel) -> tuple[Object, Environment]:
             registered = attributes.get(name)
             if isinstance(registered, Object):
                 scratch.set_state(registered, replace(scratch.state(registered), moved=False))
+                _may_be_moved_alone(scratch, registered)
     notes[_SYMBOLIC, model] = known = (thing, scratch.env)
     return known
+
+
+def _may_be_moved_alone(frame: Frame, part: Object) -> None:
+    """A part that says for itself what moving means: whoever has the whole may have called that, too, `net.features.to(device)`."""
+    state = frame.state(part)
+    if state.model is None or not state.model.moves_itself():
+        return
+    attributes = {
+        name: replace(held, device=UNKNOWN_DEVICE)
+        if isinstance(held, Tensor) and name not in state.registered
+        else held
+        for name, held in state.attributes.items()
+    }
+    frame.set_state(part, replace(state, attributes=attributes))
 
 
 def held_at_first(model: ClassModel) -> Mapping[str, Mapping[str, Value]]:

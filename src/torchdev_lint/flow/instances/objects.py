@@ -104,6 +104,8 @@ def get_attribute(frame: Frame, receiver: Value, name: str, node: cst.CSTNode) -
             return _member(frame, receiver, name, shared) if model.has_members else shared
         case Function() if name == "__name__":
             return Literal(receiver.name)
+        case Function() if (held := frame.state(things_of(receiver)).attributes.get(name)) is not None:
+            return held
         case Super(receiver=instance, owner=owner) if owner is not None:
             for base in owner.bases_in_file():
                 found = base.find(name)
@@ -277,7 +279,11 @@ def _dict_of(frame: Frame, thing: Object) -> Value:
 
 
 def _family(state: State, name: str) -> Value | None:
-    """An attribute that was set under a name like `f"layer{i}"`; None when there is none that fits."""
+    """An attribute that was set under a name like `f"layer{i}"`, or one of those that are asked for by such a name; None for no other."""
+    if "{}" in name:
+        asked = re.compile(re.escape(name).replace(r"\{\}", ".*"))
+        found = [value for held, value in state.attributes.items() if asked.fullmatch(held)]
+        return join_all(found) if found else None
     for held, value in state.attributes.items():
         if "{}" in held:
             pattern = re.escape(held).replace(r"\{\}", ".*")
@@ -338,6 +344,9 @@ def set_attribute(frame: Frame, receiver: Value, name: str, value: Value) -> Non
             model.attributes[name] = value
             if frame.analysis.at_top or not model.is_complete:
                 model.replace_method(name, value, sure=not frame.env.path)
+        case Function():
+            thing = things_of(receiver)
+            frame.set_state(thing, frame.state(thing).with_attribute(name, value))
         case Api(path=path) if path.startswith("torch."):
             frame.analysis.notes["replaced", name] = path
             if path in ("torch.Tensor", "torch.nn.Module") and name in IN_PLACE_MOVES and not frame.env.path:
@@ -348,6 +357,18 @@ def set_attribute(frame: Frame, receiver: Value, name: str, value: Value) -> Non
             set_attribute(frame, frame.analysis.imports.force(receiver), name, value)
         case _:
             pass
+
+
+def things_of(function: Function) -> Object:
+    """What holds the attributes that a function is given, `update.reset = reset`."""
+    return Object(("function", id(function.node), function.frame.uid))
+
+
+def hide_attribute(frame: Frame, thing: Object, name: str, value: Value) -> None:
+    """`object.__setattr__(thing, name, value)`, `thing.__dict__[name] = value`: nothing is registered (torch/nn/modules/module.py)."""
+    state = frame.state(thing)
+    held = {**state.attributes, name: value}
+    frame.set_state(thing, replace(state, attributes=held, registered=state.registered - {name}))
 
 
 _MODULE_WORD = re.compile(

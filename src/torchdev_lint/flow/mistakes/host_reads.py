@@ -13,6 +13,7 @@ from torchdev_lint.flow.calling.callsites import CallSite
 from torchdev_lint.flow.domain.conditions import Atom, Formula, Not, Or, atoms, negate
 from torchdev_lint.flow.domain.lattice import UNKNOWN_DEVICE, Conflict, Cpu, Leaf, Level, Symbol, conflict
 from torchdev_lint.flow.domain.values import Either, Items, Literal, Many, Object, Tensor, Unknown, Value
+from torchdev_lint.flow.execution.truths import is_of_array
 from torchdev_lint.flow.mistakes import unproven_reads
 from torchdev_lint.flow.mistakes.brought_beside import brought_beside, is_chosen
 from torchdev_lint.flow.project import kept_defaults
@@ -120,6 +121,28 @@ def check_arguments(frame: Frame, site: CallSite, *, in_lists_only: bool = False
             report = report_at(frame, Operand(value, device, node), found)
             if report is not None:
                 _publish(frame, site.node, _reader(site), report, found)
+
+
+def check_item(frame: Frame, target: cst.Subscript, array: Object, key: Value, value: Value) -> None:
+    """`array[key] = tensor`: NumPy asks for an array (`Tensor.__array__`, torch/_tensor.py), unless one number is put in one place."""
+    match frame.assigning:
+        case cst.Assign(targets=[cst.AssignTarget(target=assigned)], value=node) if assigned is target:
+            pass
+        case _:
+            return
+    if not isinstance(value, Tensor) or value.guess or value.mapping or not is_of_array(frame, array.key):
+        return
+    several = any(not isinstance(one.slice, cst.Index) for one in target.slice) or (
+        isinstance(key, (Items, Many, Tensor)) or (isinstance(key, Object) and is_of_array(frame, key.key))
+    )
+    if value.scalar is not False and not several:
+        return
+    found = conflict(Cpu(), value.device, frame.env.path)
+    if found is None or found.level == Level.NO:
+        return
+    report = report_at(frame, Operand(value, value.device, node), found)
+    if report is not None:
+        _publish(frame, node, f"{frame.analysis.text(target)} = ...", report, found)
 
 
 _SIZES = frozenset({"size", "shape"})

@@ -302,7 +302,9 @@ def dataset(frame: Frame, path: str, site: CallSite) -> Value | None:
         element: Value = (
             Items(tuple(tensors_of(value) for value in values)) if not site.has_star() else UNKNOWN
         )
-        return frame.fresh(site.node, State("instance", UNKNOWN_DEVICE, path, element=element), name)
+        held: dict[str, Value] = {} if site.has_star() else {"tensors": Items(tuple(values))}
+        state = State("instance", UNKNOWN_DEVICE, path, attributes=held, element=element)
+        return frame.fresh(site.node, state, name)
     if name in ("Subset", "ConcatDataset") and values and isinstance(values[0], Object):
         return values[0]
     if name == "random_split" and values:

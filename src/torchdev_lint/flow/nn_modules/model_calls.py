@@ -22,6 +22,7 @@ from torchdev_lint.flow.domain.lattice import (
     UnknownDevice,
     conflict,
     describe,
+    is_brought,
     leaves,
 )
 from torchdev_lint.flow.domain.values import (
@@ -35,6 +36,7 @@ from torchdev_lint.flow.domain.values import (
     Tensor,
     Value,
 )
+from torchdev_lint.flow.instances.objects import forget_device
 from torchdev_lint.flow.mistakes import disagreeing_returns
 from torchdev_lint.flow.mistakes.built_for_arguments import is_built_for
 from torchdev_lint.flow.nn_modules import registration, seen_to_work
@@ -334,6 +336,9 @@ def _input_elsewhere(frame: Frame, site: CallSite, callee: Callee, operand: Oper
         module = Operand(operand.value, callee.device, site.node)
         if report is not None and not publish_unregistered(frame, site.node, found, module):
             publish_model_call(frame, site.node, report, callee, found, "model")
+            if callee.thing is not None and is_brought(found.left):
+                # no round of a loop gets past this call: what follows from it needs no report of its own
+                forget_device(frame, callee.thing, even_moved=True)
     elif isinstance(found.right, Cpu) and isinstance(operand.value, (Tensor, Either)):
         # a part of the module that is being read: it is wherever the whole was moved to
         report = report_at(frame, operand, found)

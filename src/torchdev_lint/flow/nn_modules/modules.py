@@ -36,6 +36,7 @@ from torchdev_lint.flow.domain.values import (
 from torchdev_lint.flow.execution.iteration import ANY
 from torchdev_lint.flow.instances.confinement import only_computes
 from torchdev_lint.flow.instances.objects import escape, forget_device, is_module_like, move, moves_with_owner
+from torchdev_lint.flow.instances.parameter_places import parameters_device
 from torchdev_lint.flow.libraries import library_facts
 from torchdev_lint.flow.mistakes import discarded_transfers, unstated_devices
 from torchdev_lint.flow.nn_modules import attached_parts, hooks, module_containers, optimizers, placements
@@ -191,6 +192,7 @@ def call_module(frame: Frame, thing: Object, site: CallSite) -> Value:
     if not state.moves_inputs and state.api not in api.HOST_TOLERANT_LOSSES:
         callee = Callee(site.callee, state.device, thing, is_loss=is_loss)
         check_model_call(frame, site, callee)
+        state = frame.state(thing)
     if not all(isinstance(leaf, Anywhere) for leaf in leaves(state.device)):
         # what a module of unknown class returns may be a container of tensors
         unread = not state.api.startswith("torch.nn.") and not library_facts.gives_tensor(frame, thing)
@@ -282,14 +284,37 @@ def output_of(frame: Frame, site: CallSite) -> Tensor | None:
     return None
 
 
+def _load(frame: Frame, thing: Object, site: CallSite) -> None:
+    """`load_state_dict(state)`, which copies; with `assign=True` the tensors of the state take the place of the parameters."""
+    assigns, given = site.get(2, "assign"), site.get(0, "state_dict")
+    if assigns is None or assigns.value == Literal(False):
+        return
+    held = UNKNOWN if given is None else given.value
+    held = held.default if isinstance(held, Entries) and not held.entries else held
+    if assigns.value == Literal(True) and isinstance(held, Tensor):
+        move(frame, thing, held.device)
+    else:
+        forget_device(frame, thing)
+
+
+def _device_so_far(frame: Frame, thing: Object) -> Device:
+    """Where the parameters of a module are; of one that is being built, `next(self.parameters())`, those that it has by then."""
+    state = frame.state(thing)
+    if not isinstance(state.device, Anywhere) or state.moved or not frame.building():
+        return state.device
+    device = parameters_device(frame, state)
+    return state.device if isinstance(device, Anywhere) else device
+
+
 def call_module_method(frame: Frame, thing: Object, name: str, site: CallSite) -> Value | None:
     """The result of a method that every module has; None when it is none of them."""
     state = frame.state(thing)
     match name:
         case "parameters" | "buffers":
-            return Many(Tensor(state.device, parameter=name == "parameters"))
+            return Many(Tensor(_device_so_far(frame, thing), parameter=name == "parameters"))
         case "named_parameters" | "named_buffers":
-            return Many(Items((UNKNOWN, Tensor(state.device, parameter=name == "named_parameters"))))
+            held = Tensor(_device_so_far(frame, thing), parameter=name == "named_parameters")
+            return Many(Items((UNKNOWN, held)))
         case "state_dict":
             return Entries((), Tensor(state.device))
         case "register_buffer" | "register_parameter":
@@ -314,8 +339,7 @@ def call_module_method(frame: Frame, thing: Object, name: str, site: CallSite) -
                 forget_device(frame, thing, even_moved=False)
             return thing
         case "load_state_dict":
-            if site.keyword("assign") is not None:
-                forget_device(frame, thing)
+            _load(frame, thing, site)
             return UNKNOWN
         case "zero_grad":
             return UNKNOWN

@@ -50,7 +50,11 @@ def register(frame: Frame, site: CallSite, call_value: CallValue) -> Value | Non
     known = table.setdefault(layer.value.key, [])
     if part.value not in known:
         known.append(part.value)
+    device = frame.state(layer.value).device
     module_containers.add(frame, layer.value, f"{_PREFIX}{name.value.value}", part.value, site.node)
+    if not all(isinstance(leaf, Anywhere) for leaf in leaves(device)):
+        # what it is made of stays where it was, wherever the part is
+        frame.set_state(layer.value, replace(frame.state(layer.value), device=device))
     _call(frame, layer.value, part.value, site, call_value)
     return layer.value
 
@@ -80,4 +84,6 @@ def _call(frame: Frame, layer: Object, part: Object, site: CallSite, call_value:
     device = frame.state(layer).device
     everywhere = all(isinstance(leaf, Anywhere) for leaf in leaves(device))
     weight: Value = UNKNOWN if everywhere else Tensor(device, scalar=None)
-    call_value(frame, part, CallSite(site.node, (Argument(weight, cst.Arg(cst.Name("_"))),)))
+    held = frame.state(layer).attributes.items()
+    name = next((key.removeprefix(_PREFIX) for key, value in held if value == part), "weight")
+    call_value(frame, part, CallSite(site.node, (Argument(weight, cst.Arg(cst.Name(name))),)))

@@ -38,6 +38,7 @@ from torchdev_lint.flow.domain.values import (
     Either,
     Entries,
     Items,
+    Literal,
     Many,
     Object,
     Tensor,
@@ -45,6 +46,7 @@ from torchdev_lint.flow.domain.values import (
     each_of,
 )
 from torchdev_lint.flow.instances import held_helpers
+from torchdev_lint.flow.instances.objects import forget_attributes, set_attribute
 from torchdev_lint.flow.nn_modules.attached_parts import ATTACHED, SOMEWHERE, is_within, whole_of
 from torchdev_lint.flow.syntax.trees import dotted, remembered, walk
 from torchdev_lint.flow.telling.cures import target_expression
@@ -186,8 +188,19 @@ def _attached_by(frame: Frame, holder: Object, node: cst.CSTNode) -> Origin:
     return Origin(node, LATE, frame.uid)
 
 
-def note_attached(frame: Frame, holder: Value, part: Value, node: cst.CSTNode) -> None:
-    """`setattr(parent, name, part)`: whatever it is called, it is a part of the whole, and comes too late if that was moved before."""
+def attach(frame: Frame, holder: Value, name: Value, part: Value, node: cst.CSTNode) -> None:
+    """`setattr(holder, name, part)` and `holder._modules[name] = part`, whether the name is known or not."""
+    if not isinstance(name, Literal):
+        forget_attributes(frame, holder)
+        _attach_somewhere(frame, holder, part, node)
+        return
+    set_attribute(frame, holder, str(name.value), part)
+    if isinstance(holder, Object) and isinstance(part, Object):
+        note_late(frame, holder, part, node)
+
+
+def _attach_somewhere(frame: Frame, holder: Value, part: Value, node: cst.CSTNode) -> None:
+    """Whatever it is called, it is a part of the whole, and comes too late if that was moved before."""
     whole = whole_of(frame, holder)
     if whole is None:
         return
@@ -409,8 +422,9 @@ def check_late(frame: Frame, thing: Object, node: cst.CSTNode) -> bool:
         held = state.attributes.get(name)
         if not isinstance(held, Object):
             continue
-        if frame.state(held).api in ("torch.nn.ModuleList", "torch.nn.ModuleDict"):
+        if frame.state(held).api in ("torch.nn.ModuleList", "torch.nn.ModuleDict", "torch.nn.Sequential"):
             behind = check_late(frame, held, node) or behind
+        if frame.state(held).api in ("torch.nn.ModuleList", "torch.nn.ModuleDict"):
             continue
         found, late = None, None
         for device in _places(frame, held):

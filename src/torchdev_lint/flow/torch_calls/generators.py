@@ -67,6 +67,9 @@ def check(frame: Frame, site: CallSite, made: Device, *, draws_indices: bool = F
         return  # two accelerators of one type share their kind of generator
     if draws_indices and (found.level == Level.POSSIBLE or not _runs_from_the_module(frame)):
         return  # the caller may have set a default device: indices are drawn there
+    if frame.source.foreign:
+        _publish_in_call(frame, site, found, draws_indices=draws_indices)
+        return
     factory, target = None, None
     if not draws_indices and site.keyword("device") is None and isinstance(found.right, Cpu):
         factory, target = site.node, _name_of(frame, held, argument.node.value)
@@ -88,6 +91,34 @@ def check(frame: Frame, site: CallSite, made: Device, *, draws_indices: bool = F
             factory=factory if target is not None else None,
             constructor=constructor,
             constructor_function="" if constructor is None else frame.analysis.text(constructor.func),
+            draws_indices=draws_indices,
+        ),
+    )
+
+
+def _publish_in_call(frame: Frame, site: CallSite, found: Conflict, *, draws_indices: bool) -> None:
+    """A function of another file draws with the generator.
+
+    Told where the file that is checked makes it, else once of the call that leads there.
+    """
+    entered = frame.entrance()
+    root = None if found.left.origin is None else found.left.origin.root()
+    if found.level != Level.CERTAIN or root is None or not isinstance(entered.call, cst.Call):
+        return
+    made_here = any(node is root.node for node in walk(frame.analysis.module))
+    node = root.node if made_here else entered.call
+    name = "" if frame.function is None else f"` in `{frame.function.name}"
+    frame.analysis.publish(
+        ("generator", id(root.node)),
+        GeneratorMismatch(
+            node=node,
+            call=node,
+            function=f"{site.callee}{name}",
+            generator=found.left,
+            made=found.right,
+            generator_device=describe(found.left),
+            made_device=describe(found.right),
+            target=None,
             draws_indices=draws_indices,
         ),
     )

@@ -26,6 +26,7 @@ from torchdev_lint.flow.domain.values import (
 )
 from torchdev_lint.flow.execution import truths
 from torchdev_lint.flow.execution.patterns import assign
+from torchdev_lint.flow.mistakes import pinned_memory
 from torchdev_lint.flow.mistakes.discarded_transfers import discarded
 from torchdev_lint.flow.telling.cures import note_moved
 from torchdev_lint.flow.torch_calls import device_values, operator_calls
@@ -116,6 +117,8 @@ def call_method(frame: Frame, tensor: Tensor, name: str, site: CallSite) -> Valu
         return UNKNOWN
     if name == "tolist" and least(tensor):
         return Many(UNKNOWN)
+    if name == "pin_memory":
+        pinned_memory.check_tensor(frame, tensor, site)
     if name in tensor_methods.IN_PLACE_SAME_RECEIVER:
         return tensor
     if name in tensor_methods.MAY_RETURN_RECEIVER and tensor.parameter:

@@ -55,7 +55,9 @@ def factory(frame: Frame, path: str, site: CallSite) -> Value:
         return replace(back, device=made)
     converts = path in factories.CONVERTERS and site.keyword("device") is None
     if converts and first is not None and isinstance(first.value, Tensor):
-        return first.value
+        # of an argument, which is converted since it may be a list
+        doubtful = isinstance(first.value.device, Symbol) and first.value.device.assumed
+        return replace(first.value, device=UNKNOWN_DEVICE) if doubtful else first.value
     if converts and first is not None and (moved := moved_tensor(frame, first.value)) is not None:
         return moved
     argument = transfers.device_keyword(frame, site)

@@ -32,7 +32,7 @@ from torchdev_lint.flow.domain.values import (
 )
 from torchdev_lint.flow.execution import truths
 from torchdev_lint.flow.libraries import library_calls
-from torchdev_lint.flow.mistakes import host_arguments, unstated_devices
+from torchdev_lint.flow.mistakes import host_arguments, pinned_memory, unstated_devices
 from torchdev_lint.flow.nn_modules import (
     checkpoints,
     copies,
@@ -245,6 +245,7 @@ def _torch(frame: Frame, path: str, site: CallSite) -> Value | None:
     if path in module_api.TRANSPARENT_WRAPPERS and site.positional():
         return site.positional()[0].value
     if path in module_api.LOADERS:
+        pinned_memory.check_loader(frame, site)
         return loaders.loader(frame, site)
     if path.startswith("torch.utils.data."):
         return loaders.dataset(frame, path, site)
