@@ -546,6 +546,30 @@ def test_another_file_draws(
     assert checked(tmp_path, files, "main.py") == found
 
 
+SEEDED = """\
+import torch
+class Seeded:
+    def __init__(self, where):
+        self.where, self.generator = where, torch.Generator()
+    def draw(self):
+        return torch.randn(3, device=self.where, generator=self.generator)
+class Source:
+    def __init__(self):
+        self.seeded = Seeded("cuda" if torch.cuda.is_available() else "cpu")
+    def latent(self):
+        return self.seeded.draw()
+"""
+
+
+@pytest.mark.parametrize(("name", "found"), [("noise.py", ["TDV011"]), ("main.py", [])])
+def test_another_file_draws_with_its_own(
+    name: str, found: list[str], tmp_path: Path, checked: Callable[[Path, dict[str, str], str], list[str]]
+) -> None:
+    """It is told where the class is, and not again of who uses it."""
+    files = {"noise.py": SEEDED, "main.py": "from noise import Source\nSource().latent()\n"}
+    assert checked(tmp_path, files, name) == found
+
+
 LOSSES = """\
 from torch import nn
 class Plain(nn.Module):

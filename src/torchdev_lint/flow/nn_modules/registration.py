@@ -414,8 +414,15 @@ def publish_module(
     )
 
 
-def check_late(frame: Frame, thing: Object, node: cst.CSTNode) -> bool:
-    """Whether a module that is called has a part that was attached after the move and stayed behind."""
+def check_late(frame: Frame, thing: Object, node: cst.CSTNode, seen: set[object] | None = None) -> bool:
+    """Whether a module that is called has a part that was attached after the move and stayed behind.
+
+    `seen`: the containers that were looked into; one may stand in several.
+    """
+    seen = set() if seen is None else seen
+    if thing.key in seen:
+        return False
+    seen.add(thing.key)
     state = frame.state(thing)
     behind = False
     for name in state.registered:
@@ -423,7 +430,7 @@ def check_late(frame: Frame, thing: Object, node: cst.CSTNode) -> bool:
         if not isinstance(held, Object):
             continue
         if frame.state(held).api in ("torch.nn.ModuleList", "torch.nn.ModuleDict", "torch.nn.Sequential"):
-            behind = check_late(frame, held, node) or behind
+            behind = check_late(frame, held, node, seen) or behind
         if frame.state(held).api in ("torch.nn.ModuleList", "torch.nn.ModuleDict"):
             continue
         found, late = None, None

@@ -105,6 +105,9 @@ def _publish_in_call(frame: Frame, site: CallSite, found: Conflict, *, draws_ind
     root = None if found.left.origin is None else found.left.origin.root()
     if found.level != Level.CERTAIN or root is None or not isinstance(entered.call, cst.Call):
         return
+    owner = None if frame.function is None else frame.function.owner
+    if owner is not None and any(node is root.node for node in walk(owner.node)):
+        return  # the class makes it for itself: that is told where its own file is checked
     made_here = any(node is root.node for node in walk(frame.analysis.module))
     node = root.node if made_here else entered.call
     name = "" if frame.function is None else f"` in `{frame.function.name}"
