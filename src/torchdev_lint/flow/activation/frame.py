@@ -413,12 +413,14 @@ class Frame:
         """How many calls deep this activation is."""
         return self._depth
 
-    def running(self, node: cst.CSTNode) -> int:
-        """How often a function is already being executed further up the stack."""
+    def running(self, node: cst.CSTNode, receiver: Value | None = None) -> int:
+        """How often a function is already being executed further up the stack, of one `receiver` where that is given."""
         frame: Frame | None = self
         count = 0
         while frame is not None:
-            count += frame.function is not None and frame.function.node is node
+            function = frame.function
+            if function is not None and function.node is node:
+                count += receiver is None or function.receiver == receiver
             frame = frame.caller
         return count
 

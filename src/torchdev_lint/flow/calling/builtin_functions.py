@@ -96,19 +96,20 @@ def call_builtin(frame: Frame, name: str, site: CallSite, call_value: Callable[.
             return get_attribute(frame, first, name_given(site, 1) or "", site.node)
         case "getattr" if len(values) == 2 and first == Api("torch.nn"):
             return Api(SOME_MODULE)
-        case "setattr" if len(values) == 3 and (under := name_given(site, 1)) is not None:
-            registration.attach(frame, first, Literal(under), values[2], site.positional()[2].node)
-            return UNKNOWN
         case "getattr" if len(values) == 2:
             return attached_parts.part_of(frame, first, frame.result_of(site.node))
-        case "object.__setattr__" if isinstance(first, Object) and len(values) == 3 and name_given(site, 1):
-            hide_attribute(frame, first, name_given(site, 1) or "", values[2])
+        case "object.__setattr__" if (
+            isinstance(first, Object) and len(values) == 3 and (under := name_given(site, 1))
+        ):
+            hide_attribute(frame, first, under, values[2])
+            return UNKNOWN
+        case "setattr" if len(values) == 3:
+            under = name_given(site, 1)
+            named = UNKNOWN if under is None else Literal(under)
+            registration.attach(frame, first, named, values[2], site.positional()[2].node)
             return UNKNOWN
         case "setattr" if values:
-            if len(values) == 3:
-                registration.attach(frame, first, UNKNOWN, values[2], site.positional()[2].node)
-            else:
-                forget_attributes(frame, first)
+            forget_attributes(frame, first)
             return UNKNOWN
         case "vars" if isinstance(first, Object):
             return get_attribute(frame, first, "__dict__", site.node)
@@ -314,15 +315,10 @@ def _has_attribute(frame: Frame, site: CallSite, values: list[Value]) -> Value:
         case [Object() as thing, Literal(value=str(name))] if (model := frame.state(thing).model) is not None:
             if model.find(name) is not None:
                 return Truth(TRUE)
-            unseen = model.has_unseen_base() or model.find("__getattr__") is not None
-            if (
-                frame.state(thing).kind == "instance"
-                and name in _OF_TENSORS
-                and not unseen
-                and (name not in frame.state(thing).attributes)
-            ):
-                return Truth(FALSE)
-            return Truth(truths.opaque(frame, site.node))
+            state = frame.state(thing)
+            read = not model.has_unseen_base() and model.find("__getattr__") is None
+            absent = state.kind == "instance" and name in _OF_TENSORS and name not in state.attributes
+            return Truth(FALSE if read and absent else truths.opaque(frame, site.node))
         case _:
             return Truth(truths.opaque(frame, site.node))
 

@@ -66,13 +66,13 @@ from torchdev_lint.flow.instances.confinement import (
     takes_apart,
 )
 from torchdev_lint.flow.instances.objects import (
+    attribute_of_function,
     forget_attributes,
     forget_device,
     get_attribute,
     held_as,
     is_loss_like,
     is_module_like,
-    things_of,
 )
 from torchdev_lint.flow.libraries import command_lines, library_calls
 from torchdev_lint.flow.mistakes import (
@@ -378,7 +378,7 @@ def call_attribute(frame: Frame, receiver: Value, name: str, site: CallSite) -> 
             return containers.call_container_method(frame, receiver, name, site)
         case Function() | Method() | Partial() if function_transforms.is_transformed(receiver, name):
             return function_transforms.call(frame, receiver, name, site, call_value)
-        case Function() if (held := frame.state(things_of(receiver)).attributes.get(name)) is not None:
+        case Function() if (held := attribute_of_function(frame, receiver, name)) is not None:
             return call_value(frame, held, site)
         case AnyOf(things=things):
             if name in dict_classes.CHANGING:

@@ -80,18 +80,11 @@ MAX_RECURSION = 3
 def _is_another(frame: Frame, method: Function) -> bool:
     """Whether a method that runs is called of another thing, `value.to(device)` of what the thing holds."""
     thing = method.receiver
-    if not isinstance(thing, Object) or frame.state(thing).model is None:
-        return False
-    running: Frame | None = frame
-    while running is not None:
-        if (
-            running.function is not None
-            and running.function.node is method.node
-            and running.function.receiver == thing
-        ):
-            return False
-        running = running.caller
-    return True
+    return (
+        isinstance(thing, Object)
+        and frame.state(thing).model is not None
+        and not frame.running(method.node, thing)
+    )
 
 
 def _goes_through_parts(frame: Frame, site: CallSite) -> bool:

@@ -194,18 +194,24 @@ def exclude_each_other(atoms: Iterable[Atom]) -> bool:
 
 
 class _Equalities(dict[Atom, bool]):
-    """The truth of atoms, where something is known to be equal to a constant, and so is to no other."""
+    """The truth of atoms, where something is known to be equal to a constant, `values` by what it is, and so is to no other."""
 
-    __slots__ = ("values_by_subject",)
-    values_by_subject: dict[Key, Key]
+    __slots__ = ("values_of",)
+
+    def __init__(self, told: Mapping[Atom, bool], values_of: Mapping[Key, Key]) -> None:
+        super().__init__(told)
+        self.values_of = dict(values_of)
+
+    def copy(self) -> _Equalities:
+        """The same, to be told more."""
+        return _Equalities(self, self.values_of)
 
     def get(self, atom: Atom, default: Any = None) -> Any:
         """What is known of an atom."""
         found = dict.get(self, atom)
-        if found is None and atom.key and atom.key[0] == "equal":
-            told = told_equal(atom)
-            value = None if told is None else self.values_by_subject.get(told[0])
-            return default if told is None or value in (None, told[1]) else False
+        if found is None and (told := told_equal(atom)) is not None:
+            value = self.values_of.get(told[0])
+            return default if value in (None, told[1]) else False
         return default if found is None else found
 
 
@@ -241,9 +247,6 @@ class Known:
                 known: dict[Atom, bool] = {}
             else:
                 known = before._assignment.copy()
-                if type(before._assignment) is _Equalities:
-                    known = _Equalities(known)
-                    known.values_by_subject = dict(before._assignment.values_by_subject)
                 new = new[len(before.path) :]
             for fact in new:
                 if isinstance(fact, Atom):
@@ -261,9 +264,8 @@ def _with_equalities(assignment: dict[Atom, bool], new: Sequence[Formula]) -> di
         if told is None:
             continue
         if not isinstance(assignment, _Equalities):
-            assignment = _Equalities(assignment)
-            assignment.values_by_subject = {}
-        assignment.values_by_subject[told[0]] = told[1]
+            assignment = _Equalities(assignment, {})
+        assignment.values_of[told[0]] = told[1]
     return assignment
 
 

@@ -434,12 +434,17 @@ def may_tell_where(atom: Atom) -> bool:
         return False
     if atom.kind != "opaque" or atom.key[0] not in _TOLD_BY_TEXT:
         return True
-    import libcst as cst  # the rules are asked for their documentation without it
-
-    written = "" if atom.node is None else cst.Module([]).code_for_node(atom.node)
+    written = _written(atom)
     if atom.key[0] == "node":
         return not written or bool(_OF_DEVICES.search(written) or _OF_EXTENTS.search(written))
     return _OF_DEVICES.search(f"{atom.key!r} {atom.text}") is not None
+
+
+def _written(atom: Atom) -> str:
+    """A condition as it is written; empty where it is not known."""
+    import libcst as cst  # the rules are asked for their documentation without it
+
+    return "" if atom.node is None else cst.Module([]).code_for_node(atom.node)
 
 
 def _possible_here(leaf: Leaf, machine: str) -> bool:
@@ -473,12 +478,11 @@ def conflict(left: Device, right: Device, path: Sequence[Formula] = ()) -> Confl
     facts_here: list[Formula] = []
     for fact in path:
         mentioned = atoms(fact)
-        if compared and any(told is not None and told[0] in compared for told in map(told_equal, mentioned)):
-            facts_here.append(fact)
-            relevant |= mentioned
-            continue
         tells_type = any(atom.kind == "device-type" and atom.key[0] in about for atom in mentioned)
-        if mentioned & relevant or tells_type or any(atom.kind in telling for atom in mentioned):
+        compares = compared and any(
+            told is not None and told[0] in compared for told in map(told_equal, mentioned)
+        )
+        if mentioned & relevant or tells_type or compares or any(atom.kind in telling for atom in mentioned):
             facts_here.append(fact)
             relevant |= mentioned
     if len(relevant) > MAX_ATOMS:
@@ -530,20 +534,14 @@ def conflict(left: Device, right: Device, path: Sequence[Formula] = ()) -> Confl
     left_at_fault = isinstance(best.left, Cpu) and not isinstance(best.right, Cpu)
     if ("left" if left_at_fault else "right") in doubted:
         return None
+    leaf, device, free = (best.left, left, free_left) if left_at_fault else (best.right, right, free_right)
+    other, others = (right, free_right) if left_at_fault else (left, free_left)
     if not isinstance(best.left, Cpu) and not isinstance(best.right, Cpu):
-        known = free_left == free_right  # two accelerators: either may be at fault
+        known = free == others  # two accelerators: either may be at fault
     else:
-        known = free_left <= free_right if left_at_fault else free_right <= free_left
-        device, other = (left, right) if left_at_fault else (right, left)
-        known = known or _is_only_loaded(device, other, met)
-        known = known or all(
-            map(_is_drawn, free_left - free_right if left_at_fault else free_right - free_left)
-        )
+        known = free <= others or _is_only_loaded(device, other, met) or all(map(_is_drawn, free - others))
     if not known and best.level == Level.CERTAIN:
         # what is large was brought to the host, or the best so far, and the other knows nothing of it
-        leaf, free, others = (
-            (best.left, free_left, free_right) if left_at_fault else (best.right, free_right, free_left)
-        )
         known = (
             is_brought(leaf)
             and not others
@@ -573,7 +571,7 @@ def _compares_extents(atom: Atom) -> bool:
     if len(atom.node.comparisons) != 1:
         return False
     operator, limit = atom.node.comparisons[0].operator, atom.node.comparisons[0].comparator
-    written = cst.Module([]).code_for_node(atom.node)
+    written = _written(atom)
     return (
         isinstance(operator, (cst.GreaterThan, cst.GreaterThanEqual, cst.LessThan, cst.LessThanEqual))
         and not (isinstance(limit, cst.Integer) and int(limit.value, 0) <= 1)
@@ -587,11 +585,9 @@ _BEST = re.compile(r"(?i)(?:\b|_|\.)(?:is_)?(?:best|lowest|highest)")
 
 def _finds_better(atom: Atom) -> bool:
     """Whether a condition says that something is better than all before, as the first in a loop is: `if loss < best_loss`."""
-    import libcst as cst  # the rules are asked for their documentation without it
-
     if atom.key[0] not in ("node", "truth"):
         return False
-    written = atom.text if atom.node is None else cst.Module([]).code_for_node(atom.node)
+    written = _written(atom) or atom.text
     return _BEST.search(written) is not None and _OF_DEVICES.search(written) is None
 
 
@@ -605,13 +601,11 @@ _DRAWS = re.compile(
 
 def _is_drawn(atom: Atom) -> bool:
     """Whether a condition is a matter of chance, or of time, and so holds now and then: `if random.random() < self.p`."""
-    import libcst as cst  # the rules are asked for their documentation without it
-
     if atom.key[0] == EXHAUSTED:
         return True
-    if atom.key[0] not in ("node", "more", "least") or atom.node is None:
+    if atom.key[0] not in ("node", "more", "least"):
         return False
-    written = cst.Module([]).code_for_node(atom.node)
+    written = _written(atom)
     return _DRAWS.search(written) is not None and _OF_DEVICES.search(written) is None
 
 

@@ -29,7 +29,7 @@ from torchdev_lint.flow.domain.values import (
 )
 from torchdev_lint.flow.instances import dict_classes, list_classes
 from torchdev_lint.flow.instances.objects import as_tuple, get_attribute
-from torchdev_lint.flow.syntax.trees import walk
+from torchdev_lint.flow.syntax.trees import remembered, walk
 from torchdev_lint.torch_api.modules import CONTAINERS
 
 MAX_UNROLLED = 8
@@ -38,7 +38,7 @@ MAX_UNROLLED = 8
 
 def rounds(frame: Frame, source: Value) -> list[Value]:
     """What the target of a loop is bound to, iteration by iteration: each known item, or one that stands for all."""
-    source = _fields_of(frame, source) or members(frame, source) or list_classes.iterated(frame, source)
+    source = _listed(frame, source)
     if isinstance(source, Items) and 0 < len(source.items) <= MAX_UNROLLED:
         return list(source.items)
     if isinstance(source, Object):
@@ -51,6 +51,11 @@ def rounds(frame: Frame, source: Value) -> list[Value]:
     if isinstance(source, Entries) and not source.open and 0 < len(source.entries) <= MAX_UNROLLED:
         return [Literal(key) for key, _ in source.entries]
     return [iterate(frame, source)]
+
+
+def _listed(frame: Frame, source: Value) -> Value:
+    """What a loop over something runs over, in the place of a record, an enumeration or an instance of a list's class."""
+    return _fields_of(frame, source) or members(frame, source) or list_classes.iterated(frame, source)
 
 
 def members(frame: Frame, value: Value) -> Items | None:
@@ -75,7 +80,7 @@ def _fields_of(frame: Frame, value: Value) -> Items | None:
 
 def is_exact(frame: Frame, source: Value) -> bool:
     """Whether `rounds` gives every iteration."""
-    source = _fields_of(frame, source) or members(frame, source) or list_classes.iterated(frame, source)
+    source = _listed(frame, source)
     match source:
         case Items(items):
             return 0 < len(items) <= MAX_UNROLLED
@@ -213,13 +218,19 @@ def _held_by_class(frame: Frame, thing: Object) -> Value | None:
     return dict_classes.held_by(frame, thing) if held is thing else held
 
 
+@remembered(cst.FunctionDef)
+def _gives_one_by_one(function: cst.FunctionDef) -> bool:
+    """Whether a function is a generator."""
+    return any(isinstance(part, cst.Yield) for part in walk(function.body))
+
+
 def opened(frame: Frame, value: Value) -> Value:
     """What the `__iter__` of an instance gives where that is a generator; any other value as it is."""
     if not isinstance(value, Object) or frame.state(value).model is None:
         return value
     model = frame.state(value).model
     found = None if model is None else model.find("__iter__")
-    if found is None or not any(isinstance(part, cst.Yield) for part in walk(found.body)):
+    if found is None or not _gives_one_by_one(found):
         return value
     made = _call_method(frame, value, "__iter__")
     return made if isinstance(made, Many) else value

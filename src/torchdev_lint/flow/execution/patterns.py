@@ -88,7 +88,7 @@ def _assign_attribute(frame: Frame, receiver: cst.BaseExpression, name: str, val
             looped_parameters.give(frame, receiver, value)
             if isinstance(value, Tensor):
                 assign(frame, receiver, replace(holder, device=value.device))
-                _take_along(frame, receiver, holder, value)
+                _take_along(frame, receiver, value)
         case Object(key=("attr", owner, _)) if name == "data" and frame.state(Object(owner)).kind == "module":
             # `cell.weight_hh.data = other.weight_hh_l0.data`: a parameter of it, whose name is not known
             forget_device(frame, Object(owner))
@@ -108,7 +108,7 @@ def _assign_attribute(frame: Frame, receiver: cst.BaseExpression, name: str, val
             set_attribute(frame, holder, name, noted(frame, holder, name, value))
 
 
-def _take_along(frame: Frame, parameter: cst.BaseExpression, held: Tensor, value: Tensor) -> None:
+def _take_along(frame: Frame, parameter: cst.BaseExpression, value: Tensor) -> None:
     """`net.embedding.weight.data = torch.from_numpy(table)` of a layer that was moved before: its parameter is not where it was put."""
     if not isinstance(parameter, cst.Attribute):
         return
@@ -117,13 +117,10 @@ def _take_along(frame: Frame, parameter: cst.BaseExpression, held: Tensor, value
     if not isinstance(layer, Object):
         return
     state = frame.state(layer)
+    if not state.moved or not state.api.startswith("torch.nn."):
+        return
     found = conflict(state.device, value.device, frame.env.path)
-    if (
-        state.moved
-        and state.api.startswith("torch.nn.")
-        and found is not None
-        and found.level == Level.CERTAIN
-    ):
+    if found is not None and found.level == Level.CERTAIN:
         move(frame, layer, value.device)
 
 

@@ -265,7 +265,7 @@ _NAMES_DEVICE = frozenset((Literal, DeviceValue))
 
 @statement(cst.Try, cst.TryStar)
 def visit_Try(frame: Frame, node: cst.Try | cst.TryStar) -> None:
-    ended = all(_caught(handler) == {"StopIteration"} for handler in node.handlers) and bool(node.handlers)
+    ended = {frozenset(_caught(handler)) for handler in node.handlers} == {frozenset({"StopIteration"})}
     kind = EXHAUSTED if ended else "exception"
     failed: Formula = _absence(node) or Atom("opaque", (kind, id(node), frame.uid, frame.salt))
     start = frame.env

@@ -25,10 +25,10 @@ def given(frame: Frame) -> Many:
 
 def _each(places: list[Yielded]) -> tuple[Value, ...]:
     """What is given at each place, where they differ and none of them keeps from coming to another."""
-    if any(_excludes(one, other) for one in places for other in places):
-        return ()
     found = tuple(dict.fromkeys(one.value for one in places))
-    return found if 1 < len(found) <= MAX_PLACES else ()
+    if not 1 < len(found) <= MAX_PLACES:
+        return ()  # nearly always: the places need not be compared
+    return () if any(_excludes(one, other) for one in places for other in places) else found
 
 
 def _excludes(one: Yielded, other: Yielded) -> bool:

@@ -104,7 +104,7 @@ def get_attribute(frame: Frame, receiver: Value, name: str, node: cst.CSTNode) -
             return _member(frame, receiver, name, shared) if model.has_members else shared
         case Function() if name == "__name__":
             return Literal(receiver.name)
-        case Function() if (held := frame.state(things_of(receiver)).attributes.get(name)) is not None:
+        case Function() if (held := attribute_of_function(frame, receiver, name)) is not None:
             return held
         case Super(receiver=instance, owner=owner) if owner is not None:
             for base in owner.bases_in_file():
@@ -345,8 +345,8 @@ def set_attribute(frame: Frame, receiver: Value, name: str, value: Value) -> Non
             if frame.analysis.at_top or not model.is_complete:
                 model.replace_method(name, value, sure=not frame.env.path)
         case Function():
-            thing = things_of(receiver)
-            frame.set_state(thing, frame.state(thing).with_attribute(name, value))
+            holder = _holder_of(receiver)
+            frame.set_state(holder, frame.state(holder).with_attribute(name, value))
         case Api(path=path) if path.startswith("torch."):
             frame.analysis.notes["replaced", name] = path
             if path in ("torch.Tensor", "torch.nn.Module") and name in IN_PLACE_MOVES and not frame.env.path:
@@ -359,9 +359,14 @@ def set_attribute(frame: Frame, receiver: Value, name: str, value: Value) -> Non
             pass
 
 
-def things_of(function: Function) -> Object:
+def _holder_of(function: Function) -> Object:
     """What holds the attributes that a function is given, `update.reset = reset`."""
     return Object(("function", id(function.node), function.frame.uid))
+
+
+def attribute_of_function(frame: Frame, function: Function, name: str) -> Value | None:
+    """An attribute that a function was given; None where it has none of this name."""
+    return frame.state(_holder_of(function)).attributes.get(name)
 
 
 def hide_attribute(frame: Frame, thing: Object, name: str, value: Value) -> None:

@@ -5,6 +5,8 @@ A loader with `pin_memory=True` pins its batches, once there is an accelerator (
 
 from __future__ import annotations
 
+import libcst as cst
+
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.activation.placement_events import HostArgument
 from torchdev_lint.flow.calling.callsites import CallSite
@@ -19,20 +21,8 @@ def check_tensor(frame: Frame, tensor: Tensor, site: CallSite) -> None:
     found = _elsewhere(tensor.device, frame.env.path)
     if found is None or tensor.guess or tensor.batch or site.receiver is None:
         return
-    place = operands.place_of(frame, site.receiver, tensor)
-    frame.analysis.publish(
-        ("pinned", id(site.node)),
-        HostArgument(
-            node=site.node,
-            value_node=None,
-            call=site.node,
-            function="pin_memory",
-            parameter="tensor",
-            device=found.right,
-            device_name=describe(found.right),
-            text=place.text,
-        ),
-    )
+    text = operands.place_of(frame, site.receiver, tensor).text
+    _publish(frame, site, found, site.node, "pin_memory", "tensor", text)
 
 
 def check_loader(frame: Frame, site: CallSite) -> None:
@@ -42,25 +32,30 @@ def check_loader(frame: Frame, site: CallSite) -> None:
     if path is None or dataset is None or not isinstance(dataset.value, Object):
         return
     held = frame.state(dataset.value).attributes.get("tensors")
-    for tensor in held.items if isinstance(held, Items) else ():
-        found = _elsewhere(tensor.device, path) if isinstance(tensor, Tensor) else None
-        if found is None:
-            continue
-        place = operands.place_of(frame, dataset.node, dataset.value)
-        frame.analysis.publish(
-            ("pinned", id(site.node)),
-            HostArgument(
-                node=dataset.node,
-                value_node=None,
-                call=site.node,
-                function=f"{site.callee}(pin_memory=...)",
-                parameter="dataset",
-                device=found.right,
-                device_name=describe(found.right),
-                text=place.text,
-            ),
-        )
-        return
+    tensors = held.items if isinstance(held, Items) else ()
+    places = (_elsewhere(tensor.device, path) for tensor in tensors if isinstance(tensor, Tensor))
+    found = next((one for one in places if one is not None), None)
+    if found is not None:
+        text = operands.place_of(frame, dataset.node, dataset.value).text
+        _publish(frame, site, found, dataset.node, f"{site.callee}(pin_memory=...)", "dataset", text)
+
+
+def _publish(
+    frame: Frame, site: CallSite, found: Conflict, node: cst.CSTNode, function: str, parameter: str, text: str
+) -> None:
+    frame.analysis.publish(
+        ("pinned", id(site.node)),
+        HostArgument(
+            node=node,
+            value_node=None,
+            call=site.node,
+            function=function,
+            parameter=parameter,
+            device=found.right,
+            device_name=describe(found.right),
+            text=text,
+        ),
+    )
 
 
 def _elsewhere(device: Device, path: tuple[Formula, ...]) -> Conflict | None:

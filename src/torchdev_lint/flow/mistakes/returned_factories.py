@@ -21,7 +21,7 @@ from torchdev_lint.flow.domain.values import Either, Function, Items, Tensor, Va
 from torchdev_lint.flow.mistakes import disagreeing_returns
 from torchdev_lint.flow.project import caller_results
 from torchdev_lint.flow.project.untaken import nobody_gets_to
-from torchdev_lint.flow.syntax.trees import all_parameters, dotted, walk
+from torchdev_lint.flow.syntax.trees import all_parameters, dotted, holds, walk
 from torchdev_lint.flow.telling.attribution import worth_telling
 from torchdev_lint.flow.torch_calls.device_values import same_device
 from torchdev_lint.torch_api.factories import TAKES_DEVICE
@@ -146,7 +146,7 @@ def is_filled_one_by_one(node: cst.FunctionDef, origin: Origin) -> bool:
     names = {
         target.target.value
         for part in walk(node.body)
-        if isinstance(part, cst.Assign) and any(inner is origin.node for inner in walk(part.value))
+        if isinstance(part, cst.Assign) and holds(part.value, origin.node)
         for target in part.targets
         if isinstance(target.target, cst.Name)
     }

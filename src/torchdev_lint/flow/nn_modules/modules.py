@@ -302,8 +302,7 @@ def _device_so_far(frame: Frame, thing: Object) -> Device:
     state = frame.state(thing)
     if not isinstance(state.device, Anywhere) or state.moved or not frame.building():
         return state.device
-    device = parameters_device(frame, state)
-    return state.device if isinstance(device, Anywhere) else device
+    return parameters_device(frame, state)
 
 
 def call_module_method(frame: Frame, thing: Object, name: str, site: CallSite) -> Value | None:

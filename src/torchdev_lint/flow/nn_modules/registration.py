@@ -48,12 +48,13 @@ from torchdev_lint.flow.domain.values import (
 from torchdev_lint.flow.instances import held_helpers
 from torchdev_lint.flow.instances.objects import forget_attributes, set_attribute
 from torchdev_lint.flow.nn_modules.attached_parts import ATTACHED, SOMEWHERE, is_within, whole_of
-from torchdev_lint.flow.syntax.trees import dotted, remembered, walk
+from torchdev_lint.flow.syntax.trees import dotted, holds, remembered, walk
 from torchdev_lint.flow.telling.cures import target_expression
 from torchdev_lint.flow.torch_calls import operands
-from torchdev_lint.torch_api.modules import IN_PLACE_MOVES
+from torchdev_lint.torch_api.modules import CONTAINERS, IN_PLACE_MOVES, PARAMETER_CONTAINERS
 
 LATE = "late"
+_MODULE_CONTAINERS = CONTAINERS - PARAMETER_CONTAINERS
 _HOLDS_MODULES = "holds modules"
 _HOLDS_TENSORS = "holds tensors"
 
@@ -159,7 +160,7 @@ def _is_placeholder(frame: Frame, name: str, value: Tensor) -> bool:
 
 
 def _makes(method: cst.FunctionDef, origin: Origin | None) -> bool:
-    return origin is not None and any(node is origin.node for node in walk(method.body))
+    return origin is not None and holds(method.body, origin.node)
 
 
 def note_late(frame: Frame, holder: Object, part: Object, node: cst.CSTNode) -> bool:
@@ -429,10 +430,11 @@ def check_late(frame: Frame, thing: Object, node: cst.CSTNode, seen: set[object]
         held = state.attributes.get(name)
         if not isinstance(held, Object):
             continue
-        if frame.state(held).api in ("torch.nn.ModuleList", "torch.nn.ModuleDict", "torch.nn.Sequential"):
+        api = frame.state(held).api
+        if api in _MODULE_CONTAINERS:
             behind = check_late(frame, held, node, seen) or behind
-        if frame.state(held).api in ("torch.nn.ModuleList", "torch.nn.ModuleDict"):
-            continue
+        if api in _MODULE_CONTAINERS and api != "torch.nn.Sequential":
+            continue  # nothing calls it
         found, late = None, None
         for device in _places(frame, held):
             late = next(

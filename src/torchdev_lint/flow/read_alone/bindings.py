@@ -12,7 +12,7 @@ import libcst as cst
 
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.domain.lattice import Cpu, Leaf
-from torchdev_lint.flow.syntax.trees import dotted, names_bound, walk
+from torchdev_lint.flow.syntax.trees import dotted, holds, names_bound, walk
 
 Statement = cst.BaseStatement | cst.BaseSmallStatement
 
@@ -129,7 +129,7 @@ def made_in_class(model: cst.CSTNode, given: Leaf) -> cst.BaseExpression | None:
     root = None if given.origin is None else given.origin.root()
     if not isinstance(given, Cpu) or root is None or root.what != "factory":
         return None
-    inside = any(part is root.node for part in walk(model))
+    inside = holds(model, root.node)
     return root.node if inside and isinstance(root.node, cst.BaseExpression) else None
 
 

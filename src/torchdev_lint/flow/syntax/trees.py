@@ -141,6 +141,11 @@ def walk(root: cst.CSTNode, *, below: tuple[type[cst.CSTNode], ...] = ()) -> Ite
             stack.append(getattr(top, name))
 
 
+def holds(root: cst.CSTNode, node: object) -> bool:
+    """Whether a node is this root, or stands somewhere in it."""
+    return any(part is node for part in walk(root))
+
+
 def receiver_name(node: cst.BaseExpression) -> str:
     """The name of what a chain of methods is called on: `x` in `x[0].transpose(1, 0).copy()`."""
     current = node

@@ -45,7 +45,7 @@ from torchdev_lint.flow.read_alone.evidence import (
     tested_for_none,
 )
 from torchdev_lint.flow.read_alone.host_functions import HOST_FILE, shows_something, transforms_of
-from torchdev_lint.flow.syntax.trees import dotted, receiver_name, walk
+from torchdev_lint.flow.syntax.trees import dotted, holds, receiver_name, walk
 from torchdev_lint.flow.torch_calls import device_values
 from torchdev_lint.flow.torch_calls.operands import Operand, place_of
 from torchdev_lint.torch_api.devices import DEVICE_NAME, names_only_the_cpu
@@ -311,7 +311,7 @@ def _says_where(origin: Origin | None) -> bool:
 
 def _is_brought(operand: Operand, root: Origin | None) -> bool:
     """Whether an operand is brought to the CPU where it is used, `table[index.cpu()]`: who writes that knows where the other one is."""
-    if root is None or root.what != "moved" or not any(part is root.node for part in walk(operand.node)):
+    if root is None or root.what != "moved" or not holds(operand.node, root.node):
         return False
     match root.node:
         case cst.Call(func=cst.Attribute(value=receiver)) if receiver_name(receiver) in ("torch", "np"):

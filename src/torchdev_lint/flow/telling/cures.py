@@ -17,7 +17,7 @@ from torchdev_lint.flow.domain.lattice import (
     leaves,
 )
 from torchdev_lint.flow.domain.values import UNKNOWN, Items, Many, Object, Tensor
-from torchdev_lint.flow.syntax.trees import dotted, receiver_name, walk
+from torchdev_lint.flow.syntax.trees import dotted, holds, receiver_name, walk
 from torchdev_lint.flow.torch_calls import device_values
 from torchdev_lint.flow.torch_calls.operands import Operand
 from torchdev_lint.torch_api.factories import TAKES_DEVICE
@@ -156,7 +156,7 @@ def made_by(
     target = None
     if not _wanted_elsewhere(maker, origin.node, fault):
         target = expression_at(maker, found.left, beside, origin, here=here and maker is frame)
-    return Made(origin.node, target, keyword, any(part is origin.node for part in walk(node)))
+    return Made(origin.node, target, keyword, holds(node, origin.node))
 
 
 def _is_state_of_optimizer(frame: Frame, found: Conflict, made: cst.Call) -> bool:

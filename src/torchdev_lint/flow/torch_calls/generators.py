@@ -22,7 +22,7 @@ from torchdev_lint.flow.domain.lattice import (
 )
 from torchdev_lint.flow.domain.values import NONE, UNKNOWN, Generator, Literal, Value
 from torchdev_lint.flow.nn_modules import placements
-from torchdev_lint.flow.syntax.trees import dotted, walk
+from torchdev_lint.flow.syntax.trees import dotted, holds, walk
 from torchdev_lint.flow.torch_calls import device_values
 
 
@@ -106,9 +106,9 @@ def _publish_in_call(frame: Frame, site: CallSite, found: Conflict, *, draws_ind
     if found.level != Level.CERTAIN or root is None or not isinstance(entered.call, cst.Call):
         return
     owner = None if frame.function is None else frame.function.owner
-    if owner is not None and any(node is root.node for node in walk(owner.node)):
+    if owner is not None and holds(owner.node, root.node):
         return  # the class makes it for itself: that is told where its own file is checked
-    made_here = any(node is root.node for node in walk(frame.analysis.module))
+    made_here = holds(frame.analysis.module, root.node)
     node = root.node if made_here else entered.call
     name = "" if frame.function is None else f"` in `{frame.function.name}"
     frame.analysis.publish(
@@ -224,7 +224,7 @@ def _bound_target(frame: Frame, site: CallSite, made: Device, found: Conflict) -
     written = None if given is None else dotted(given.node.value)
     for name in (written, device_values.name_of_device(frame, made)):
         if name is not None and origin is not None:
-            inline = any(node is origin.node for node in walk(site.node))
+            inline = holds(site.node, origin.node)
             if inline or frame.bound_before(name, origin):
                 return name
     return None
@@ -245,14 +245,14 @@ def _constructor(frame: Frame, found: Conflict) -> cst.Call | None:
     origin = origin.root()
     here = origin.frame == frame.uid and frame.function is not None
     scope: cst.CSTNode = frame.function.node if here and frame.function is not None else frame.analysis.module
-    if not here and not any(node is origin.node for node in walk(scope)):
+    if not here and not holds(scope, origin.node):
         return None  # in another file
     names = {
         node.targets[0].target.value
         for node in walk(scope)
         if isinstance(node, cst.Assign)
         and isinstance(node.targets[0].target, cst.Name)
-        and any(part is origin.node for part in walk(node.value))
+        and holds(node.value, origin.node)
     }
     given = [
         node
