@@ -382,6 +382,50 @@ CASES: dict[str, tuple[str, list[tuple[str, list[str]]]]] = {
         """,
         [("", ["TDV004"]), (".to(device)", [])],
     ),
+    "members of an enumeration, each by itself": (
+        """
+        class Colour(enum.Enum):
+            ROAD = (128, 64, 128)
+            SKY = (70, 130, 180)
+        tables = {}
+        for colour in Colour:
+            table = torch.tensor(colour.value)
+            if colour == Colour.ROAD:
+                table = table.to(device)
+            if colour == Colour.{0}:
+                print(inputs * table)
+        """,
+        [("SKY", ["TDV005"]), ("ROAD", [])],
+    ),
+    "lambdas that differ in what a loop gives them": (
+        """
+        steps = []
+        for k in range(20):
+            for where in ("cpu", {0}):
+                steps.append(lambda x, where=where: x.to(where))
+        for step in steps:
+            net(step(inputs))
+        """,
+        [('"cpu"', ["TDV001"]), ("device", [])],
+    ),
+    "a branch that nobody gets to": (
+        """
+        def run(kind):
+            if kind == "host":
+                if kind == "{0}":
+                    return torch.zeros(3) + inputs
+        """,
+        [("host", ["TDV005"]), ("device", [])],
+    ),
+    "one kind of thing or another": (
+        """
+        def run(kind):
+            part = {"x": torch.zeros(3)} if kind == "dict" else torch.ones(3){0}
+            if kind == "tensor":
+                return part + inputs
+        """,
+        [("", ["TDV005"]), (".to(device)", [])],
+    ),
     "a chain of dictionaries": (
         """
         defaults = {"mean": torch.zeros(3), "deviation": torch.ones(3)}

@@ -660,42 +660,22 @@ def _comprehension(
         exact = chosen is not None
         items = items if chosen is None else chosen
         frame.env.names, frame.env.path = dict(names), path
-    _run_clause(frame, for_in, items, elements, results)
-    return results, exact
-
-
-_MAX_INNER = 4
-"""An inner clause over so many known items is run item by item: `for f in (torch.sin, torch.cos)`."""
-
-
-def _run_clause(
-    frame: Frame,
-    clause: cst.CompFor,
-    items: Sequence[Value],
-    elements: list[cst.BaseExpression],
-    results: list[list[Value]],
-) -> None:
-    """Run a clause of a comprehension for each item, with those that stand in it, and add the values of the elements."""
-    names, path, outer_round = dict(frame.env.names), frame.env.path, frame.round
+    outer_round = frame.round
     for index, item in enumerate(items):
         if len(items) > 1:
             frame.round = (*outer_round, index)
-        assign(frame, clause.target, item)
-        for test in clause.ifs:
+        assign(frame, for_in.target, item)
+        for test in for_in.ifs:
             frame.env.assume(truths.condition(frame, test.test))
-        inner = clause.inner_for_in
-        if inner is None:
-            results.append([frame.evaluate(element) for element in elements])
-        else:
-            _run_clause(frame, inner, _inner_items(frame, inner), elements, results)
+        clause = for_in.inner_for_in
+        while clause is not None:
+            assign(frame, clause.target, iterate(frame, frame.evaluate(clause.iter)))
+            for test in clause.ifs:
+                frame.env.assume(truths.condition(frame, test.test))
+            clause = clause.inner_for_in
+        results.append([frame.evaluate(element) for element in elements])
         frame.env.names, frame.env.path, frame.round = dict(names), path, outer_round
-
-
-def _inner_items(frame: Frame, clause: cst.CompFor) -> list[Value]:
-    source = frame.evaluate(clause.iter)
-    known = is_exact(frame, source) and not counts_only(clause.iter)
-    items = rounds(frame, source) if known else []
-    return items if 0 < len(items) <= _MAX_INNER else [iterate(frame, source)]
+    return results, exact
 
 
 def _chosen(frame: Frame, for_in: cst.CompFor, items: Sequence[Value]) -> list[Value] | None:
