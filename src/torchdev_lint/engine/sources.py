@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 from torchdev_lint.engine.check import unify_newlines
 from torchdev_lint.engine.joined_texts import Joined, joined
-from torchdev_lint.engine.listings import MAX_BYTES, Below, SearchKey, listed
+from torchdev_lint.engine.listings import MAX_BYTES, MAX_NOTEBOOK_BYTES, Below, SearchKey, listed
 from torchdev_lint.engine.parsing import ParseError, parse_module
 from torchdev_lint.engine.stamps import Stamp, digest_of, stamp_of, stamp_of_path
 from torchdev_lint.files import read_bytes
-from torchdev_lint.source.document import Document, SourceError
+from torchdev_lint.source.cells import CellError
+from torchdev_lint.source.document import SourceError
+from torchdev_lint.source.reading import NOTEBOOK_SUFFIX, read_source
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -135,7 +137,7 @@ class DiskSources:
         return self._below[directory]
 
     def text(self, path: str) -> str | None:
-        """The text of a file, with "\\n" for every line end; None when it cannot be read or is too long."""
+        """The text of a file, with "\\n" for every line end, of a notebook its cells as one program; None for none, or one too long."""
         kept = self._read(path)
         return None if kept is None else kept.text
 
@@ -180,7 +182,8 @@ class DiskSources:
             if path in self._once:
                 self._once.move_to_end(path)
             return kept
-        data = _data(path) if status.st_size <= MAX_BYTES else None
+        most = MAX_NOTEBOOK_BYTES if path.endswith(NOTEBOOK_SUFFIX) else MAX_BYTES
+        data = _data(path) if status.st_size <= most else None
         text = None if data is None else _text(data, path)
         self._drop(path)
         kept = self._kept[path] = _Kept(stamp, text, "" if data is None else digest_of(data))
@@ -232,6 +235,7 @@ def _data(path: str) -> bytes | None:
 
 def _text(data: bytes, path: str) -> str | None:
     try:
-        return unify_newlines(Document.from_bytes(data, path).text)
-    except SourceError:
+        source = read_source(data, path)
+        return unify_newlines(source.analysed(source.text))
+    except (SourceError, CellError):
         return None

@@ -6,6 +6,8 @@ and torch/nn/parallel/distributed.py (`_to_kwargs`).
 
 from __future__ import annotations
 
+import re
+
 from torchdev_lint.torch_api.tensor_methods import ACCELERATOR_METHODS
 
 MODULE_NAMESPACES = (
@@ -134,6 +136,12 @@ MODEL_METHODS = frozenset(
 
 MAY_INDEX = frozenset("decode encode score test".split())
 """Of those, the ones that often take what they compute on and the indices of the parts wanted."""
+
+WORDS = re.compile(
+    r"(?i)(?:^|_)(?:texts?|captions?|sentences?|prompts?|names?|titles?|questions?|answers?|words?|strings?|paths?|urls?)(?:_list)?$"
+)
+"""Names of what may be a list of strings in a batch of which only the loader is known: strings are put together to lists
+(torch/utils/data/_utils/collate.py)."""
 
 MODULE_EVIDENCE = frozenset(
     (

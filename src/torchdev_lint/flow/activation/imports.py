@@ -41,6 +41,9 @@ class Imports(Protocol):
     def in_notebooks(self, word: str) -> bool:
         """Whether a notebook of the project, other than the checked one, has a word."""
 
+    def notebooks(self, word: str) -> list[tuple[str, str]] | None:
+        """The other notebooks of the project that have a word, with the text of their cells; None where one cannot be read."""
+
     def documents(self, words: Sequence[str]) -> bool:
         """Whether a README of the project, beside the checked file or above it, has one of these words."""
 
@@ -149,6 +152,10 @@ class NoImports:
     def in_notebooks(self, word: str) -> bool:
         """None are known."""
         return False
+
+    def notebooks(self, word: str) -> list[tuple[str, str]] | None:
+        """None are known."""
+        return []
 
     def documents(self, words: Sequence[str]) -> bool:
         """None are known."""

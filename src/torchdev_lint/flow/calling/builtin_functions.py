@@ -16,6 +16,7 @@ from torchdev_lint.flow.domain.immutable import replace
 from torchdev_lint.flow.domain.lattice import UNKNOWN_DEVICE
 from torchdev_lint.flow.domain.values import (
     COUNTED,
+    NUMBER,
     UNKNOWN,
     AnyOf,
     Api,
@@ -146,6 +147,8 @@ def call_builtin(frame: Frame, name: str, site: CallSite, call_value: Callable[.
         case "len":
             counted = frame.result_of(site.node, frame.analysis.text(site.node))
             return Object((COUNTED, counted.key), counted.text)
+        case "int" | "float" if values:
+            return NUMBER if first == UNKNOWN else Object((COUNTED, frame.result_of(site.node).key))
         case _:
             return frame.result_of(site.node)
 

@@ -31,9 +31,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Nothing is known, not even an identity. `absent`: in a dict, a key that is not there in this case."""
+    """Nothing is known, not even an identity.
+
+    `absent`: in a dict, a key that is not there in this case. `number`: but that it is a number of Python's, as `loss.item()` gives.
+    """
 
     absent: bool = False
+    number: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,6 +293,8 @@ Value: TypeAlias = (
 )
 
 UNKNOWN = Unknown()
+NUMBER = Unknown(number=True)
+"""A number of Python's, it is not known which: wherever it is asked for what is unknown, it is that."""
 ABSENT = Unknown(absent=True)
 NONE = Literal(None)
 MAX_GROUP = 16
@@ -350,7 +356,7 @@ def join(guard: Formula | None, then: Value, otherwise: Value) -> Value:
     if guard is not None:
         then, otherwise = narrowed(then, (guard,)), narrowed(otherwise, (negate(guard),))
     if then == otherwise:
-        return then
+        return otherwise if isinstance(then, Unknown) and then.number else then
     match then, otherwise:
         case Tensor(), Tensor():
             return Tensor(
@@ -653,3 +659,16 @@ ASKED = "asked"
 
 COUNTED = "counted"
 """What the key of a number begins with that says how many there are: `len(items)`."""
+
+
+def is_number(value: Value) -> bool:
+    """Whether a value is a number of Python's for certain, known or not."""
+    match value:
+        case Unknown(number=number):
+            return number
+        case Object(key=key):
+            return bool(key[0] == COUNTED)
+        case Literal(value=constant):
+            return isinstance(constant, (int, float))
+        case _:
+            return False

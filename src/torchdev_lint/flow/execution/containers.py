@@ -329,6 +329,9 @@ def merged(left: Entries, right: Value) -> Entries:
             return left
         case Many(element=Items(items=(_, value))):
             return _any_key(left, value)
+        case Object(key=key, text=text):
+            # `dict(checkpoint["shadow"])`: where that was loaded to
+            return _any_key(left, Object(("item", key), f"an item of {text}" if text else ""))
         case _:
             return _any_key(left, UNKNOWN)
 

@@ -24,6 +24,7 @@ from torchdev_lint.flow.domain.conditions import (
 from torchdev_lint.flow.domain.immutable import replace
 from torchdev_lint.flow.domain.lattice import UNKNOWN_DEVICE, Symbol, choose
 from torchdev_lint.flow.domain.values import (
+    NUMBER,
     UNKNOWN,
     Api,
     Class,
@@ -393,7 +394,7 @@ def visit_BinaryOperation(frame: Frame, node: cst.BinaryOperation) -> Value:
     if left_over is not None:
         return left_over
     result = operations.binary_operation(frame, node, left, right)
-    return arrays.operated(frame, node, left, right) if result == UNKNOWN else result
+    return arrays.operated(frame, node, left, right) if result == UNKNOWN and result is not NUMBER else result
 
 
 @expression(cst.Comparison)

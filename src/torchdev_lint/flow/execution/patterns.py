@@ -44,7 +44,7 @@ from torchdev_lint.flow.mistakes import host_reads, left_behind, literals
 from torchdev_lint.flow.nn_modules import loaded_parts, looped_parameters, module_containers
 from torchdev_lint.flow.nn_modules.registration import attach, noted
 from torchdev_lint.flow.syntax.trees import dotted
-from torchdev_lint.torch_api.modules import CONTAINERS
+from torchdev_lint.torch_api.modules import CONTAINERS, WORDS
 
 
 def assign(frame: Frame, target: cst.CSTNode, value: Value) -> None:
@@ -186,6 +186,8 @@ def _unpack(frame: Frame, elements: list[cst.BaseElement], value: Value) -> None
     parts = [part_of(value, i, None if starred is not None else len(elements)) for i in range(len(elements))]
     if isinstance(value, Tensor) and value.guess:
         parts = [UNKNOWN if _is_for_lengths(one) else part for one, part in zip(elements, parts, strict=True)]
+    if isinstance(value, Tensor) and value.batch:
+        parts = [value if _is_for_words(one) else part for one, part in zip(elements, parts, strict=True)]
     if starred is not None:
         if isinstance(value, Items) and len(value.items) >= len(elements) - 1:
             after = len(elements) - starred - 1
@@ -212,6 +214,11 @@ def _is_for_lengths(element: cst.BaseElement) -> bool:
     Source: torch/nn/utils/rnn.py, `pad_packed_sequence` returns those that the packed sequence has, which are on the CPU.
     """
     return isinstance(element.value, cst.Name) and _LENGTHS.search(element.value.value) is not None
+
+
+def _is_for_words(element: cst.BaseElement) -> bool:
+    """Whether a part of a batch may be a list of strings, by its name."""
+    return isinstance(element.value, cst.Name) and WORDS.search(element.value.value) is not None
 
 
 def _left_or(left: dict[str, Tensor], element: cst.BaseElement, part: Value) -> Value:

@@ -10,6 +10,7 @@ import libcst as cst
 
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.domain.conditions import Atom, Key
+from torchdev_lint.flow.domain.environment import refreshed
 from torchdev_lint.flow.domain.immutable import replace
 from torchdev_lint.flow.domain.lattice import (
     UNKNOWN_DEVICE,
@@ -53,6 +54,7 @@ from torchdev_lint.flow.domain.values import (
     join_all,
     somewhere,
     unknown_tensor,
+    without_cell,
 )
 from torchdev_lint.flow.execution.truths import device_is, opaque
 from torchdev_lint.flow.instances import computed_attributes
@@ -468,6 +470,9 @@ def _move(frame: Frame, thing: Object, device: Device, seen: frozenset[object], 
     if thing.key in seen:
         return
     state = frame.state(thing)
+    applied = None if state.model is None else state.model.find("_apply")
+    if applied is not None and frame.analysis.learn(_applies_nothing, applied):
+        return  # it stays wherever whoever holds it goes
     attributes = dict(state.attributes)
     parameters = frozenset() if seen else parameter_aliases.parameters_of(frame, thing)
     for name in state.registered:
@@ -520,7 +525,7 @@ def _forget_plain_tensors(frame: Frame, thing: Object, seen: frozenset[object]) 
         if not _may_apply_to(frame, state, name):
             continue
         if name not in state.registered:
-            attributes[name] = somewhere(held)
+            attributes[name] = somewhere(without_cell(refreshed(frame.env, held)))
         for part in each_of(held):
             if isinstance(part, Object):
                 _forget_plain_tensors(frame, part, seen | {thing.key})
@@ -555,6 +560,12 @@ def _may_apply_to(frame: Frame, state: State, name: str) -> bool:
         named = frozenset() if at_large else frozenset({*own, "_apply"})
         frame.analysis.notes[key] = named
     return not named or name in named
+
+
+@remembered(cst.FunctionDef)
+def _applies_nothing(method: cst.FunctionDef) -> bool:
+    """Whether an `_apply` calls nothing, neither what it is given nor the one of its base: `return self`."""
+    return not any(isinstance(part, cst.Call) for part in walk(method.body))
 
 
 def _kept_by_apply(frame: Frame, state: State) -> frozenset[str]:

@@ -285,10 +285,15 @@ def _is_first_of_many(frame: Frame) -> bool:
 
 
 def _is_chosen_by_environment(analysis: Analysis) -> bool:
-    """Whether a file that has no sign of doing without an accelerator says itself which ones there are: the first of those is meant."""
+    """Whether a file that has no sign of doing without an accelerator says itself which ones there are: the first of those is meant.
+
+    Or makes one the current one whatever it was told, so that it fails without one, and with `--device=cpu`.
+    """
     known: bool | None = analysis.notes.get("chosen by environment")
     if known is None:
-        known = analysis.says(_SETS_VISIBLE) and not accelerator_programs.does_without(analysis.written)
+        written = analysis.written
+        chooses = analysis.says(_SETS_VISIBLE) or accelerator_programs.sets_current(written)
+        known = chooses and not accelerator_programs.does_without(written)
         analysis.notes["chosen by environment"] = known
     return known
 

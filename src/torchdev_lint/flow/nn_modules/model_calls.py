@@ -53,6 +53,7 @@ from torchdev_lint.flow.telling.publication import (
     publish_unregistered,
 )
 from torchdev_lint.flow.torch_calls.operands import Operand, operands_of
+from torchdev_lint.torch_api.modules import WORDS
 
 
 def check_model_call(frame: Frame, site: CallSite, callee: Callee) -> None:
@@ -129,18 +130,13 @@ def _transforms_pictures(frame: Frame, callee: Callee) -> bool:
     return state.model is None and not state.moved
 
 
-_WORDS = re.compile(
-    r"(?i)(?:^|_)(?:texts?|captions?|sentences?|prompts?|names?|titles?|questions?|answers?|words?|strings?|paths?|urls?)(?:_list)?$"
-)
-
-
 def _may_be_words(argument: Argument) -> bool:
     """Whether a part of a batch of which only the loader is known may be a list of strings, by its name: `model(image, caption)`."""
     value, name = argument.value, dotted(argument.node.value) or ""
     return (
         isinstance(value, Tensor)
         and value.batch
-        and _WORDS.search(name.rpartition(".")[2]) is not None
+        and WORDS.search(name.rpartition(".")[2]) is not None
         and all(
             leaf.origin is not None and leaf.origin.root().what == "loaded" for leaf in leaves(value.device)
         )

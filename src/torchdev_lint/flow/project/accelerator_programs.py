@@ -55,7 +55,7 @@ _DOES_WITHOUT = re.compile(
     r"(?!(?:[^()]|\((?:[^()]|\([^()]*\))*\))*?\b(?:accelerator\s*=\s*['\"](?:gpu|cuda)['\"]|gpus\s*=\s*(?:-1|[1-9]|\[)))|"
     r"(?<!\.to\()(?<!map_location=)(?<!map_location = )['\"]cpu['\"]|"
     r"\b(?:no|use|with|has)_?(?:cuda|gpu|cpu)\b|--(?:no-?|use-?)?(?:cuda|cpu)['\"]|['\"]--(?:no-?|use-?)gpu['\"]|['\"]--device|"
-    r"(?:args?|opts?|cfg|config|hparams|params|self)\.(?:cuda|cpu)\b(?!\()|\bif\s+(?:not\s+)?(?:\w+\.)*(?:cuda|gpu)(?:_\w+)?\b(?![(.])|"
+    r"(?:args?|opts?|cfg|config|hparams|params|self)\.(?:cuda|cpu)\b(?!\()|\bif\s+(?:not\s+)?(?:\w+\.)*(?:cuda|gpu)(?:_\w+)?\b(?![(.]|\s*==\s*['\"](?!cpu))|"
     r"gpu\w*\)?\s*(?:>=?\s*(?:0|-1)\b|is not None|!=\s*-1|<\s*0)"
 )
 """Signs that a program may run on the CPU: it asks, has a flag or an option, names the CPU, or leaves it to a library that asks.
@@ -86,9 +86,30 @@ def numbers_accelerator(text: str) -> bool:
 
 
 def does_without(text: str) -> bool:
-    """Whether a text has a sign that its program may run without an accelerator."""
+    """Whether a text has a sign that its program may run without an accelerator.
+
+    An option for the device is none where the current one is set whatever it says: `torch.cuda.set_device` takes no CPU.
+    """
     words = _TELLS.sub("", _INSISTS.sub("", without_settled(said(text))))
+    if sets_current(words):
+        words = _OPTION.sub("", words)
     return _DOES_WITHOUT.search(_ANSWER.sub(lambda match: _kept(match, words), words)) is not None
+
+
+_SETS_CURRENT = re.compile(r"(?m)^([ \t]+)torch\.cuda\.set_device\(")
+_OPTION = re.compile(r"['\"]--devices?['\"]")
+
+
+def sets_current(text: str) -> bool:
+    """Whether a text makes an accelerator the current one in a function whatever is so."""
+    return any(_is_always(match, text) for match in _SETS_CURRENT.finditer(text))
+
+
+def _is_always(statement: re.Match[str], words: str) -> bool:
+    """Whether a function does something whatever is so: the line that it is indented below begins the function."""
+    above = [line for line in words[: statement.start()].splitlines() if line.strip()]
+    outer = (line for line in reversed(above) if len(line) - len(line.lstrip()) < len(statement[1]))
+    return next(outer, "").lstrip().startswith(("def ", ") ->", "):"))
 
 
 _ANSWER = re.compile(r"(?m)^[ \t]*(\w+)[ \t]*=[ \t]*torch\.cuda\.is_available\(\)[ \t\r]*$")

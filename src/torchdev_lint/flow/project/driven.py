@@ -19,6 +19,7 @@ from torchdev_lint.flow.activation.events import (
     UnregisteredModule,
     UnregisteredTensor,
 )
+from torchdev_lint.flow.activation.placement_events import GeneratorMismatch, HostArgument
 from torchdev_lint.flow.domain.lattice import Leaf
 from torchdev_lint.flow.domain.values import Function
 from torchdev_lint.flow.nn_modules.seen_to_work import DRIVEN, is_given_on_host, met
@@ -88,10 +89,13 @@ def _is_refuted(analysis: Analysis, event: Event) -> bool:
 def _is_certain(event: Event) -> bool:
     match event:
         case (
-            MixedOperation(certain=certain) | UnregisteredTensor(certain=certain) | HostRead(certain=certain)
+            MixedOperation(certain=certain)
+            | UnregisteredTensor(certain=certain)
+            | HostRead(certain=certain)
+            | HostArgument(certain=certain)
         ):
             return certain
-        case ModelCall() | UnregisteredModule():
+        case ModelCall() | UnregisteredModule() | GeneratorMismatch():
             return True
         case _:
             return False

@@ -1,6 +1,7 @@
-"""What the project's own models do with an argument of a name: whether whoever takes `J_regressor=` moves it by itself, or never reads it.
+"""What the project's own models do with an argument: whether whoever takes `J_regressor=` moves it itself, or never reads it.
 
-A model of which nothing is known, as one that a constructor was given, is most likely one of those.
+A model of which nothing is known, as one that a constructor was given or a registry knows, is most likely one of those. A `forward` is
+asked by the names of what it takes, any other method, of which there are few, by its own name: `model.generate(images)`.
 """
 
 from __future__ import annotations
@@ -13,15 +14,29 @@ from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.calling.callsites import Argument, CallSite
 from torchdev_lint.flow.syntax.trees import all_parameters, remembered, walk
 from torchdev_lint.flow.telling.cures import Callee
+from torchdev_lint.torch_api.modules import MODEL_METHODS
 
 
 def bring(frame: Frame, site: CallSite, argument: Argument, callee: Callee) -> bool:
-    """Whether every `forward` in sight that can be called like this brings the argument, or hands it to nothing but one that does."""
+    """Whether every `forward` in sight that can be called like this brings the argument, or hands it to nothing but one that does.
+
+    Of other methods one in sight is enough.
+    """
     thing = callee.thing
-    if argument.keyword is None or argument.star or thing is None or frame.source.foreign:
+    if argument.star or thing is None or frame.source.foreign:
         return False
     state = frame.state(thing)
     if state.model is not None or state.api.startswith("torch.nn."):
+        return False
+    match site.node:
+        case cst.Call(func=cst.Attribute(attr=cst.Name(value=method))) if (
+            method in MODEL_METHODS and method != "forward" and not state.api
+        ):
+            position = site.positional().index(argument) if argument.keyword is None else -1
+            return frame.analysis.learn(_some_bring, frame, method, position, argument.keyword or "")
+        case _:
+            pass
+    if argument.keyword is None:
         return False
     names = frozenset(one.keyword for one in site.arguments if one.keyword is not None)
     return frame.analysis.learn(_all_bring, frame, argument.keyword, names)
@@ -36,6 +51,21 @@ def _all_bring(frame: Frame, name: str, names: Set[str]) -> bool:
         and all(_first_but_handed(uses) != "read" for uses in told)
         and any("handed" not in uses for uses in told)
     )
+
+
+def _some_bring(frame: Frame, method: str, position: int, keyword: str) -> bool:
+    """Whether a method of this name in the project brings what it takes there."""
+    modules = [
+        frame.analysis.module,
+        *(module for _, module in frame.analysis.imports.callers(f"def {method}", method)),
+    ]
+    for node in (node for module in modules for node in _methods(module).get(method, ())):
+        own = [one.name.value for one in (*node.params.posonly_params, *node.params.params)][1:]
+        name = keyword or (own[position] if position < len(own) else "")
+        takes = bool(name) and any(one.name.value == name for one in all_parameters(node.params))
+        if takes and _first_but_handed(uses(node.body, name)) != "read":
+            return True
+    return False
 
 
 def _first_but_handed(uses: Iterable[str]) -> str:
@@ -54,11 +84,18 @@ def _forwards_with(frame: Frame, name: str) -> Iterator[cst.FunctionDef]:
                 yield node
 
 
-@remembered(cst.Module)
 def _forwards(module: cst.Module) -> list[cst.FunctionDef]:
-    return [
-        node for node in walk(module) if isinstance(node, cst.FunctionDef) and node.name.value == "forward"
-    ]
+    return _methods(module).get("forward", [])
+
+
+@remembered(cst.Module)
+def _methods(module: cst.Module) -> dict[str, list[cst.FunctionDef]]:
+    """What models are called by, of all the classes in a file."""
+    found: dict[str, list[cst.FunctionDef]] = {}
+    for node in walk(module):
+        if isinstance(node, cst.FunctionDef) and node.name.value in MODEL_METHODS:
+            found.setdefault(node.name.value, []).append(node)
+    return found
 
 
 _MOVES = frozenset({"to", "cuda", "type_as"})

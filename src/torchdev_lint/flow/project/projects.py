@@ -235,7 +235,7 @@ class Project:
         return os.path.dirname(path) == os.path.dirname(self.path)
 
     def callers(self, name: str, told: str) -> list[tuple[str, cst.Module]]:
-        """The other files of the project, by path, that call something of this name, and name what is `told`.
+        """The other files and notebooks of the project, by path, that call something of this name, and name what is `told`.
 
         Tests do not count: they run on the CPU.
         """
@@ -246,7 +246,8 @@ class Project:
         named = re.compile(rf"\b{told}\b")
         found = [
             path
-            for path in self.sources.mentioning(root, f"{name}(")
+            for notebooks in (False, True)
+            for path in self.sources.mentioning(root, f"{name}(", notebooks=notebooks)
             if path != self.path
             and not _TEST.search(path[len(root) :])
             and named.search(text := self.sources.text(path) or "")
@@ -266,6 +267,20 @@ class Project:
         if above is None:
             return False
         return any(path != self.path for path in self.sources.mentioning(above[-1], word, notebooks=True))
+
+    def notebooks(self, word: str) -> list[tuple[str, str]] | None:
+        """The other notebooks of the project that have a word, with their cells as one program; None where one cannot be read."""
+        above = self._above()
+        if above is None:
+            return []
+        found = [
+            (path, self.sources.text(path))
+            for path in self.sources.mentioning(above[-1], word, notebooks=True)
+            if path != self.path
+        ]
+        return (
+            None if any(text is None for _, text in found) else [(path, text or "") for path, text in found]
+        )
 
     def documents(self, words: Sequence[str]) -> bool:
         """Whether a README of the project, beside the checked file or above it, has one of these words."""

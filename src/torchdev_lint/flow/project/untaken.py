@@ -168,7 +168,8 @@ def is_only_called(analysis: Analysis, name: str, *, spelt: bool = True) -> bool
     """
     # nobody imports from a notebook
     others = [] if analysis.options.in_cells else analysis.imports.mentioning(name)
-    if others is None or (not analysis.options.in_cells and analysis.imports.in_notebooks(name)):
+    cells = [] if analysis.options.in_cells else analysis.imports.notebooks(name)
+    if others is None or cells is None:
         return False
     asked = "" if spelt else r"|\s*\.\w+\("
     word = re.compile(
@@ -179,6 +180,7 @@ def is_only_called(analysis: Analysis, name: str, *, spelt: bool = True) -> bool
         rf"->\s*{re.escape(name)}\b|\b(?!lambda\b|else\b)[a-z_]\w*\s*:\s*{re.escape(name)}(?=\s*[,)=|\n])|isinstance\([^()]*\)"
     )
     texts = (
-        _STRINGS.sub("", without_imports(text)) for text in (analysis.written, *(text for _, text in others))
+        _STRINGS.sub("", without_imports(text))
+        for text in (analysis.written, *(text for _, text in (*others, *cells)))
     )
     return not any(word.search(re.sub(own, "", text if spelt else _WORDS.sub("", text))) for text in texts)

@@ -12,7 +12,7 @@ from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.calling.callsites import CallSite
 from torchdev_lint.flow.domain.immutable import replace
 from torchdev_lint.flow.domain.lattice import UNKNOWN_DEVICE, Cpu, Device, Origin, leaves, with_origin
-from torchdev_lint.flow.domain.values import NONE, Literal, Object, State, Tensor, Value
+from torchdev_lint.flow.domain.values import NONE, AnyOf, Literal, Object, State, Tensor, Value, join_all
 from torchdev_lint.flow.torch_calls.operands import Given
 from torchdev_lint.flow.torch_calls.operations import combine
 from torchdev_lint.flow.torch_calls.tensor_values import moved_tensor
@@ -122,6 +122,11 @@ def _is_number(value: Value) -> bool:
 
 
 def _held(frame: Frame, value: Value) -> Tensor | None:
+    """The parameters of a distribution, or of one of several."""
+    if isinstance(value, AnyOf):
+        each = [_held(frame, thing) for thing in value.things]
+        one = join_all([held for held in each if held is not None])
+        return one if isinstance(one, Tensor) and None not in each else None
     if not isinstance(value, Object):
         return None
     held = frame.state(value).attributes.get(_HELD)

@@ -23,7 +23,7 @@ from torchdev_lint.flow.domain.lattice import (
 )
 from torchdev_lint.flow.domain.values import (
     ASKED,
-    COUNTED,
+    NUMBER,
     UNKNOWN,
     Either,
     Literal,
@@ -31,6 +31,7 @@ from torchdev_lint.flow.domain.values import (
     Object,
     Tensor,
     Value,
+    is_number,
 )
 from torchdev_lint.flow.libraries import command_lines
 from torchdev_lint.flow.mistakes import unstated_devices
@@ -56,7 +57,8 @@ def binary_operation(
     """The result of `left op right`, and the check that both are on one device."""
     left, right = moved_tensor(frame, left) or left, moved_tensor(frame, right) or right
     if not isinstance(left, (Tensor, Either)) and not isinstance(right, (Tensor, Either)):
-        return UNKNOWN
+        numbers = isinstance(node, cst.BinaryOperation) and is_number(left) and is_number(right)
+        return NUMBER if numbers else UNKNOWN
     if isinstance(node, cst.BinaryOperation):
         left, right = computed_beside(frame, left, right), computed_beside(frame, right, left)
     left_node = node.left
@@ -220,7 +222,7 @@ def _counts(frame: Frame, given: Given) -> bool:
     """
     from torchdev_lint.flow.torch_calls.indexing import counters
 
-    if isinstance(given.value, Object) and given.value.key[0] == COUNTED:
+    if not isinstance(given.value, Literal) and is_number(given.value):
         return True
     if command_lines.is_number(frame, given.value):
         return True

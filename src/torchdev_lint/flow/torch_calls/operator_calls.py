@@ -10,7 +10,17 @@ from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.calling.callsites import Argument, CallSite
 from torchdev_lint.flow.domain.immutable import replace
 from torchdev_lint.flow.domain.lattice import CPU, UNKNOWN_DEVICE, Symbol
-from torchdev_lint.flow.domain.values import NONE, UNKNOWN, Entries, Items, Literal, Many, Tensor, Value
+from torchdev_lint.flow.domain.values import (
+    NONE,
+    NUMBER,
+    UNKNOWN,
+    Entries,
+    Items,
+    Literal,
+    Many,
+    Tensor,
+    Value,
+)
 from torchdev_lint.flow.execution import mixed_lists
 from torchdev_lint.flow.mistakes import host_arguments
 from torchdev_lint.flow.nn_modules import loaded_parts
@@ -81,7 +91,8 @@ def call(frame: Frame, operator: Operator, site: CallSite, receiver: Given | Non
     for key in keys:
         check_key(frame, site.node, operands, key)
     if operator.result == "-":
-        return UNKNOWN
+        number = operator.name in _NUMBERS or (operator.name == "size" and bool(site.arguments))
+        return NUMBER if number else UNKNOWN
     if out is not None:
         device = tensor_device(frame, out.value)
         return Tensor(UNKNOWN_DEVICE if device is None else device, scalar=None)
@@ -97,6 +108,10 @@ def call(frame: Frame, operator: Operator, site: CallSite, receiver: Given | Non
     dims = dimensions.of_result(operator, site, given, told, method=receiver is not None)
     result = replace(result, scalar=False if dims else scalar, dims=dims)
     return Many(result) if operator.many else result
+
+
+_NUMBERS = frozenset("item numel nelement dim ndimension element_size".split())
+"""Operators that give a number of Python's."""
 
 
 def _is_refused(operator: Operator, site: CallSite) -> bool:

@@ -14,6 +14,7 @@ from torchdev_lint.flow.domain.lattice import (
     leaves,
 )
 from torchdev_lint.flow.domain.values import (
+    NUMBER,
     UNKNOWN,
     DeviceValue,
     Dtype,
@@ -116,7 +117,7 @@ def call_method(frame: Frame, tensor: Tensor, name: str, site: CallSite) -> Valu
     if name in tensor_methods.HOST_METHODS:
         return UNKNOWN
     if name == "tolist" and least(tensor):
-        return Many(UNKNOWN)
+        return Many(NUMBER)
     if name == "pin_memory":
         pinned_memory.check_tensor(frame, tensor, site)
     if name in tensor_methods.IN_PLACE_SAME_RECEIVER:

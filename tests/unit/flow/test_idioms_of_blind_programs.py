@@ -1,0 +1,237 @@
+"""What programs and projects taught whose authors knew nothing of the linter (docs/programs.md), each idiom wrong and right."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from torchdev_lint.config import Config
+from torchdev_lint.engine.findings import findings
+from torchdev_lint.flow.domain.values import NUMBER, UNKNOWN, Value, is_number, join
+from torchdev_lint.rules.codes import OFF_BY_DEFAULT
+
+DEFAULT = Config(off_by_default=OFF_BY_DEFAULT)
+Checked = Callable[[Path, dict[str, str], str], list[str]]
+
+START = """\
+import copy, math
+import torch
+from torch import nn
+from torch.distributions import Normal, kl_divergence
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+"""
+
+
+def told(text: str) -> list[str]:
+    return sorted({one.code for one in findings(START + textwrap.dedent(text), "train.py", DEFAULT)})
+
+
+# what stands for {0}, and what is found then
+CASES: dict[str, tuple[str, list[tuple[str, list[str]]]]] = {
+    "a part that nothing moves": (
+        """
+        class Table(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.bag = nn.EmbeddingBag(10, 4)
+            def _apply(self, fn, recurse=True):
+                {0}
+            def forward(self, ids, offsets):
+                return self.bag(ids, offsets)
+        class Tower(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.table, self.mlp = Table(), nn.Linear(4, 2)
+            def forward(self, ids, offsets):
+                return self.mlp(self.table(ids, offsets).to(device))
+        Tower().to(device)(torch.tensor([1, 2]), torch.tensor([0]))
+        """,
+        [("return self", []), ("return super()._apply(fn, recurse)", ["TDV001"])],
+    ),
+    "what nothing moves is given what was moved": (
+        """
+        class Table(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.bag = nn.Linear(4, 4)
+            def _apply(self, fn, recurse=True):
+                return self
+            def forward(self, x):
+                return self.bag(x)
+        table = Table()
+        table.to(device)
+        table(torch.zeros(3, 4{0}))
+        """,
+        [("", []), (", device=device", ["TDV001"])],
+    ),
+    "state that a module takes along, after it was changed in place": (
+        """
+        class State:
+            def __init__(self, **tensors):
+                self.tensors = tensors
+            def put(self, **new):
+                for k, v in new.items():
+                    self.tensors[k] = v
+            def each(self, fn):
+                self.tensors = {{k: fn(v) for k, v in self.tensors.items()}}
+        class Stream(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.rnn = nn.Linear(3, 3)
+                fresh = State(tail=torch.zeros(3))
+                fresh.each(lambda t: t.to(self.rnn.weight.device))
+                self.state = fresh
+            {0}
+            def push(self, chunk):
+                out = chunk + self.state.tensors["tail"]
+                self.state.put(tail=chunk)
+                return self.rnn(out)
+        net = Stream().to(device)
+        net.push(torch.zeros(3, device=device))
+        net.cpu()
+        net.push(torch.zeros(3))
+        """,
+        [
+            (
+                "def _apply(self, fn, recurse=True):\n"
+                "                super()._apply(fn, recurse)\n"
+                "                self.state.each(fn)\n"
+                "                return self",
+                [],
+            ),
+            ("pass", ["TDV001", "TDV004", "TDV005"]),
+        ],
+    ),
+    "several distributions that a generator gives": (
+        """
+        class Layer(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.w, self.b = nn.Parameter(torch.zeros(3)), nn.Parameter(torch.zeros(3))
+                self.register_buffer("one", torch.ones(1))
+                self.prior = Normal(torch.zeros(1), torch.ones(1))
+            def posteriors(self):
+                yield Normal(self.w, self.w.exp())
+                yield Normal(self.b, self.b.exp())
+            def kl(self):
+                return sum(kl_divergence(q, {0}).sum() for q in self.posteriors())
+        Layer().to(device).kl()
+        """,
+        [("self.prior", ["TDV004"]), ("Normal(0 * self.one, self.one)", [])],
+    ),
+    "a copy of a part of a checkpoint": (
+        """
+        class Average:
+            def __init__(self, model):
+                self.shadow = {{k: p.detach().clone() for k, p in model.named_parameters()}}
+            def update(self, model):
+                for k, p in model.named_parameters():
+                    self.shadow[k].mul_(0.9).add_(p, alpha=0.1)
+            def restore(self, state):
+                self.shadow = {0}
+        net = nn.Linear(3, 3).to(device)
+        average = Average(net)
+        average.restore(torch.load("last.pt", map_location="cpu"))
+        average.update(net)
+        """,
+        [
+            ('dict(state["shadow"])', ["TDV004"]),
+            ('{k: v.to(device) for k, v in state["shadow"].items()}', []),
+        ],
+    ),
+    "numbers of a list and 0-dim tensors": (
+        """
+        net = nn.Linear(3, 3).to(device)
+        def step(t, y):
+            return torch.cat([y, t.reshape(1, 1).expand(y.size(0), 1)], 1)
+        def run(t, y, n=3):
+            for a, b in zip(t[:-1], t[1:]):
+                grid = torch.linspace(0, 1, n).tolist()
+                for low, high in zip(grid[:-1], grid[1:]):
+                    y = step(a + (b - a) * low, y)
+            return y
+        run(torch.linspace(0.0, 1.0, 5){0}, torch.rand(2, 3, device=device))
+        """,
+        [("", ["TDV005"]), (".to(device)", [])],
+    ),
+    "numbers that were read and computed": (
+        """
+        def scaled(x, total):
+            mean = x.mean().item() * (x.size(0) - 1) + float("1.5")
+            weight = torch.tensor(2.0{0}) * mean
+            return total + weight.expand(3)
+        scaled(torch.rand(3, device=device), torch.zeros(3, device=device))
+        """,
+        [("", ["TDV005"]), (", device=device", [])],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_wrong_and_right(name: str) -> None:
+    text, ways = CASES[name]
+    for put, found in ways:
+        assert told(text.format(put)) == found, put
+
+
+@pytest.mark.parametrize(("then", "otherwise"), [(NUMBER, UNKNOWN), (UNKNOWN, NUMBER)])
+def test_a_number_on_one_way_only(then: Value, otherwise: Value) -> None:
+    """What is unknown on the other way may be a tensor there."""
+    assert is_number(join(None, NUMBER, NUMBER))
+    assert not is_number(join(None, then, otherwise))
+
+
+# -- what a script brings about in another file
+
+LAYERS = """\
+from torch import nn
+from torch.nn.utils.rnn import pack_padded_sequence
+
+class Encoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.emb = nn.Embedding(9, 4)
+
+    def forward(self, ids, lengths):
+        return pack_padded_sequence(self.emb(ids), lengths, batch_first=True)
+"""
+BATCHES = """\
+import torch
+
+class Batch:
+    def __init__(self, ids, lengths):
+        self.ids, self.lengths = ids, lengths
+
+    def to(self, device):
+        for name in {names}:
+            setattr(self, name, getattr(self, name).to(device))
+        return self
+
+def batches(rows):
+    for _ in range(2):
+        yield Batch(torch.tensor(rows), torch.tensor([len(row) for row in rows]))
+"""
+MAIN = """\
+import torch
+from batches import batches
+from layers import Encoder
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+encoder = Encoder().to(device)
+for batch in batches([[1, 2], [3, 4]]):
+    batch.to(device)
+    encoder(batch.ids, batch.lengths)
+"""
+
+
+@pytest.mark.parametrize(
+    ("names", "found"), [('("ids",)', []), ('("ids", "lengths")', ["TDV013"])], ids=["ids", "lengths, too"]
+)
+def test_lengths_that_another_file_moves(
+    tmp_path: Path, checked: Checked, names: str, found: list[str]
+) -> None:
+    files = {"layers.py": LAYERS, "batches.py": BATCHES.format(names=names), "main.py": MAIN}
+    assert checked(tmp_path, files, "layers.py") == found
