@@ -146,6 +146,9 @@ def _fix(event: ModelCall) -> NodeFix | None:
         edit = NodeEdit(event.transfer.node, "replace", f"{event.transfer.receiver}.to({target})")
         return NodeFix((edit,), Applicability.UNSAFE, f"Move to `{target}` instead")
     place = event.place
+    if place.taken_by is not None:
+        edit = NodeEdit(place.taken_by.args[-1], "after", f", device={target}")
+        return NodeFix((edit,), Applicability.SAFE, f"Have it moved with `device={target}`")
     if place.mixed:
         return None
     edits = _transfer(place, target)

@@ -125,6 +125,12 @@ RUNS_ON_EXAMPLES: dict[str, tuple[tuple[int, str], tuple[int, str]]] = {
 """Functions (and one method of writers) that call a model with what they are given for it, as it is: where the model and its inputs are
 among their arguments (torch/onnx/__init__.py, torch/jit/_trace.py, torch/utils/tensorboard/writer.py; thop/profile.py)."""
 
+RUNS_ON_BATCHES: dict[str, tuple[tuple[int, str], tuple[int, str], tuple[int, str]]] = {
+    "torch.optim.swa_utils.update_bn": ((1, "model"), (0, "loader"), (2, "device")),
+}
+"""Functions that call a model with the first part of each batch, as it is unless they are given a device: where the model, the loader and
+the device are among their arguments (torch/optim/swa_utils.py)."""
+
 MODEL_METHODS = frozenset(
     (
         "forward generate predict predict_step encode decode sample infer inference embed extract_features forward_features "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -17,9 +17,11 @@ DEFAULT = Config(off_by_default=OFF_BY_DEFAULT)
 Checked = Callable[[Path, dict[str, str], str], list[str]]
 
 START = """\
-import copy, math
+import copy, math, os
 import torch
 from torch import nn
+from torch.optim.swa_utils import AveragedModel, update_bn
+from torch.utils.data import DataLoader, TensorDataset
 from torch.distributions import Normal, kl_divergence
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 """
@@ -30,7 +32,7 @@ def told(text: str) -> list[str]:
 
 
 # what stands for {0}, and what is found then
-CASES: dict[str, tuple[str, list[tuple[str, list[str]]]]] = {
+CASES: dict[str, tuple[str, Sequence[tuple[str | tuple[str, ...], list[str]]]]] = {
     "a part that nothing moves": (
         """
         class Table(nn.Module):
@@ -167,6 +169,117 @@ CASES: dict[str, tuple[str, list[tuple[str, list[str]]]]] = {
         """,
         [("", ["TDV005"]), (", device=device", [])],
     ),
+    "batches of which a function gives the first part to a model": (
+        """
+        net = nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3)).to(device)
+        mean = AveragedModel(net)
+        mean.update_parameters(net)
+        loader = DataLoader(TensorDataset(torch.rand(8, 3), torch.rand(8)), batch_size=4)
+        update_bn({0})
+        """,
+        [
+            ("loader, mean", ["TDV001"]),
+            ("loader, mean, device=None", ["TDV001"]),
+            ("loader, mean, device", []),
+            ("loader, model=mean, device=device", []),
+            ("((x.to(device), y) for x, y in loader), mean", []),
+            ("[x for x, y in loader], mean", ["TDV001"]),
+            ("loader, other", []),
+        ],
+    ),
+    "a state that is replaced by a file, if there is one": (
+        """
+        class Average:
+            def __init__(self, model):
+                self.shadow = {{k: v.detach().clone() for k, v in model.state_dict().items()}}
+            def update(self, model):
+                for k, v in model.state_dict().items():
+                    self.shadow[k].mul_(0.9).add_(v, alpha=0.1)
+        def latest(folder):
+            names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+            return os.path.join(folder, names[-1]) if names else None
+        net = nn.Linear(3, 3).to(device)
+        average = Average(net)
+        last = latest("runs")
+        if last{0}:
+            average.shadow = torch.load(last, map_location={1})["shadow"]
+        average.update(net)
+        """,
+        [
+            (("", "'cpu'"), ["TDV004"]),
+            (("", "device"), []),
+            ((" and use_cpu", "'cpu'"), []),
+        ],
+    ),
+    "a loss that a class with bases never moves": (
+        """
+        class Base:
+            def __init__(self, options):
+                self.options = options
+                self.device = torch.device(f"cuda:{{options.gpus[0]}}") if options.gpus else torch.device("cpu")
+                self.names = []
+            def losses(self):
+                return {{name: float(getattr(self, {0} + name)) for name in self.names}}
+        class Loss(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("real", torch.tensor(1.0))
+                self.loss = nn.MSELoss()
+            def target(self, x):
+                return self.real.expand_as(x)
+            def __call__(self, x):
+                return self.loss(x, self.target(x))
+        class Gan(Base):
+            def __init__(self, options):
+                Base.__init__(self, options)
+                self.net = nn.Linear(3, 3).to(self.device)
+                self.criterion = Loss(){1}
+            def step(self, x):
+                return self.criterion(self.net(x.to(self.device)))
+        """,
+        [
+            (("'loss_'", ""), ["TDV001"]),
+            (("f'loss_{1}_' + 'x'", ""), ["TDV001"]),
+            (("'loss_%s' % 1", ""), ["TDV001"]),
+            (("'loss_{}'.format(1)", ""), ["TDV001"]),
+            (("'crit'", ""), []),
+            (("self.options.prefix", ""), []),
+            (("'loss_'", ".to(self.device)"), []),
+        ],
+    ),
+    "what is saved was brought to the CPU by a helper": (
+        """
+        def to_host(obj):
+            if torch.is_tensor(obj):
+                return obj.detach(){0}
+            return {{k: to_host(v) for k, v in obj.items()}}
+        def save(path, model):
+            torch.save({{"model": to_host(model.{1}())}}, path)
+        def restore(path, model):
+            model.load_state_dict(torch.load(path)["model"])
+        net = nn.Linear(3, 3).to(device)
+        restore("last.pt", net)
+        save("last.pt", net)
+        """,
+        [
+            ((".cpu()", "state_dict"), []),
+            ((".clone()", "state_dict"), ["TDV009"]),
+            ((".cpu()", "scores"), ["TDV009"]),
+        ],
+    ),
+    "a generator and what another object keeps": (
+        """
+        class Sampler:
+            def __init__(self, board):
+                self.board, self.gen = board, torch.Generator()
+            def __iter__(self):
+                return torch.multinomial({0}, 3, generator=self.gen)
+        """,
+        [
+            ("self.board.score[self.board.easiest()].clamp(0)", []),
+            ("torch.ones(3, device='cuda')", ["TDV011"]),
+        ],
+    ),
 }
 
 
@@ -174,7 +287,8 @@ CASES: dict[str, tuple[str, list[tuple[str, list[str]]]]] = {
 def test_wrong_and_right(name: str) -> None:
     text, ways = CASES[name]
     for put, found in ways:
-        assert told(text.format(put)) == found, put
+        told_of = told(text.format(*((put,) if isinstance(put, str) else put)))
+        assert told_of == found, put
 
 
 @pytest.mark.parametrize(("then", "otherwise"), [(NUMBER, UNKNOWN), (UNKNOWN, NUMBER)])

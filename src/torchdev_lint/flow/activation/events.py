@@ -26,7 +26,8 @@ class Place:
     or "**"; `container`: the value is a plain `list` or `dict` of tensors, not a mapping with `.to`; `item_node`: the expression
     that makes each item of a list, where it is written out; `needs_parentheses`: a method cannot be called on the text of that, or
     else of the value, as it stands; `unsure`: it may be a container; `mixed`: the container holds other things besides;
-    `in_object`: it is, or holds, an object of the project's own that keeps the tensor.
+    `in_object`: it is, or holds, an object of the project's own that keeps the tensor; `taken_by`: the call that takes it to a device if
+    it is given `device=`.
     """
 
     node: Any
@@ -40,6 +41,7 @@ class Place:
     mixed: bool = False
     item_node: Any = None
     in_object: bool = False
+    taken_by: Any = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import field
 
 import libcst as cst
@@ -20,6 +21,13 @@ class Unwritten(cst.Arg):
 
 class ImpliedItem(Implied):
     """The same, where the expression holds several, of which this is one."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Batches(Implied):
+    """What a loader gives that is handed to a call, which takes it to a device if it is given one: `update_bn(loader, model, device)`."""
+
+    call: cst.Call | None = None
 
 
 @dataclass(frozen=True, slots=True)

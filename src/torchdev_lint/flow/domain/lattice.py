@@ -272,6 +272,15 @@ def _is_made(key: Key) -> bool:
     return key[0] in ("call", "made")
 
 
+def is_held_by_another(key: Key) -> bool:
+    """Whether a device is that of `searcher.ranker.lengths`: what a thing in a thing holds may be anywhere."""
+    depth = 0
+    while key and key[0] in ("device", "attr", "item"):
+        depth += key[0] == "attr"
+        key = key[1]
+    return depth > 1
+
+
 def _of_last(key: Key, kinds: Sequence[str] = ("cuda", "xpu", "mps", "any")) -> bool:
     """Whether the device of this key is the last one of a type."""
     return any((LAST, kind) in (key, *key) for kind in kinds)
@@ -414,14 +423,27 @@ def _is_left_behind(device: Device, other: Device) -> bool:
 def _is_only_loaded(device: Device, other: Device, assignment: dict[Atom, bool]) -> bool:
     """Whether something is on the CPU because a file was loaded there in its place, and is else where `other` is: `if resume: ...`.
 
-    One condition alone decides on that, and it has nothing to do with devices.
+    What decides on that has nothing to do with devices.
     """
     origin = _settle(device, assignment).origin
     asked = [atom for atom in device_atoms(device) if atom.kind not in ("available", "device-type")]
-    if origin is None or origin.root().name != LOADED or len(asked) != 1 or may_tell_where(asked[0]):
+    if origin is None or origin.root().name != LOADED or not 0 < len(asked) <= MAX_ASKED:
         return False
-    here = _settle(device, assignment | {asked[0]: not assignment[asked[0]]})
-    return not isinstance(here, UnknownDevice) and here == _settle(other, assignment)
+    if any(map(may_tell_where, asked)):
+        return False
+    wanted = _settle(other, assignment)
+    ways = [
+        _settle(device, assignment | dict(zip(asked, answers, strict=True)))
+        for answers in itertools.product((True, False), repeat=len(asked))
+    ]
+    elsewhere = [leaf for leaf in ways if leaf.origin is None or leaf.origin.root().name != LOADED]
+    return bool(elsewhere) and all(
+        not isinstance(leaf, UnknownDevice) and leaf == wanted for leaf in elsewhere
+    )
+
+
+MAX_ASKED = 3
+"""Of more conditions that decide on where something is, nobody says what they have to do with each other."""
 
 
 _TOLD_BY_TEXT = frozenset({"truth", "equal", "given", "none", "isinstance", "node", "item"})

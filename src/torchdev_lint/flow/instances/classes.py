@@ -603,7 +603,7 @@ def held_at_first(model: ClassModel) -> Mapping[str, Mapping[str, Value]]:
 
 def _stays_unmoved(frame: Frame, model: ClassModel, name: str, held: Value) -> bool:
     """Whether a module that `__init__` built is still on the CPU in every method: nothing takes it out of the class."""
-    if not isinstance(held, Object) or model.bases_in_file():
+    if not isinstance(held, Object):
         return False
     learn = frame.analysis.learn
     if model.has_unseen_base() and (model.is_module or not learn(own_state.sets_device, model)):
@@ -615,12 +615,15 @@ def _stays_unmoved(frame: Frame, model: ClassModel, name: str, held: Value) -> b
         and isinstance(state.device, Cpu)
         and state.device.origin is not None
         and state.device.origin.root().what == "made"
-        and learn(
-            confinement.is_confined,
-            model.node,
-            model.frame.source.module,
-            name,
-            _runs_only(frame, state.model),
+        and all(
+            learn(
+                confinement.is_confined,
+                one.node,
+                one.frame.source.module,
+                name,
+                _runs_only(frame, state.model),
+            )
+            for one in model.lineage()
         )
     )
 

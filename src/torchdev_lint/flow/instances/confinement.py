@@ -57,7 +57,7 @@ def is_confined(
                 return False
             case _:
                 pass
-    return not _hands_itself_on(owner)
+    return not _hands_itself_on(owner, name)
 
 
 def runs_only(lineage: Iterable[cst.ClassDef]) -> frozenset[str]:
@@ -261,11 +261,36 @@ def _built(method: cst.FunctionDef) -> tuple[tuple[str, cst.Call], ...]:
     return tuple(found)
 
 
-def _hands_itself_on(owner: cst.ClassDef) -> bool:
-    """Whether a method uses `self` for more than its attributes."""
+def _beginning(node: cst.BaseExpression) -> str:
+    """What a string begins with, as far as it is written."""
+    match node:
+        case cst.SimpleString():
+            return str(node.evaluated_value)
+        case cst.BinaryOperation(left=left, operator=cst.Add() | cst.Modulo()):
+            return _beginning(left).partition("%")[0]
+        case cst.FormattedString(parts=[cst.FormattedStringText(value=text), *_]):
+            return text
+        case cst.Call(func=cst.Attribute(value=text, attr=cst.Name(value="format"))):
+            return _beginning(text).partition("{")[0]
+        case _:
+            return ""
+
+
+def _hands_itself_on(owner: cst.ClassDef, wanted: str = "") -> bool:
+    """Whether a method uses `self` for more than its attributes, and may so get at the one with a name if that is given."""
     through: set[int] = set()
     for node in walk(owner.body):
         match node:
+            case cst.Call(
+                func=cst.Name(value="getattr" | "setattr") as reflects,
+                args=[cst.Arg(value=cst.Name(value="self") as instance), cst.Arg(value=asked), *_],
+            ) if wanted and not wanted.startswith(_beginning(asked)):
+                through |= {id(reflects), id(instance)}  # `getattr(self, "loss_" + which)`
+            case cst.Call(
+                func=cst.Attribute(attr=cst.Name(value="__init__")),
+                args=[cst.Arg(value=cst.Name(value="self") as instance), *_],
+            ):
+                through.add(id(instance))  # `Base.__init__(self, options)`
             case cst.Attribute(value=whole, attr=cst.Name(value=word) as attribute):
                 if word == "__dict__":
                     return True

@@ -50,6 +50,7 @@ from torchdev_lint.flow.telling.publication import (
     WANTED,
     publish_mixed,
     publish_model_call,
+    publish_unmoved,
     publish_unregistered,
 )
 from torchdev_lint.flow.torch_calls.operands import Operand, operands_of
@@ -109,7 +110,9 @@ def check_model_call(frame: Frame, site: CallSite, callee: Callee) -> None:
             if not sure and (_may_be_brought(callee, found) or _brought_inside(frame, site, operand, callee)):
                 continue
             report = report_at(frame, operand, found)
-            if report is not None and not publish_unregistered(frame, site.node, found, other):
+            if report is None or publish_unmoved(frame, site.node, report, found, other):
+                break
+            if not publish_unregistered(frame, site.node, found, other):
                 if found.level == Level.CERTAIN:
                     beside = Callee(callee.text, other.device, None, is_loss=callee.is_loss)
                     publish_model_call(frame, site.node, report, beside, found, "input", other)

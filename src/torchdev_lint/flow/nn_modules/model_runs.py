@@ -1,12 +1,14 @@
-"""Functions that run a model on examples: `torch.jit.trace(model, x)`, `torch.onnx.export(model, (x,), path)`, `add_graph`."""
+"""Functions that run a model: on examples, `torch.jit.trace(model, x)`, `torch.onnx.export(model, (x,), path)`, `add_graph`; on batches."""
 
 from __future__ import annotations
 
+import libcst as cst
+
 from torchdev_lint.flow.activation.frame import Frame
-from torchdev_lint.flow.calling.callsites import Argument, CallSite, Implied, implied_items
+from torchdev_lint.flow.calling.callsites import Argument, Batches, CallSite, Implied, implied_items
 from torchdev_lint.flow.domain.values import NONE, UNKNOWN, Items, Many, Object, Value
 from torchdev_lint.flow.syntax.trees import dotted
-from torchdev_lint.torch_api.modules import RUNS_ON_EXAMPLES
+from torchdev_lint.torch_api.modules import RUNS_ON_BATCHES, RUNS_ON_EXAMPLES
 
 
 def run(frame: Frame, path: str, site: CallSite) -> Value:
@@ -29,6 +31,25 @@ def check(frame: Frame, path: str, site: CallSite) -> None:
 
     called = CallSite(site.node, arguments, dotted(model.node.value) or site.callee)
     call_value(frame, model.value, called)
+
+
+def run_on_batches(frame: Frame, path: str, site: CallSite) -> Value:
+    """`update_bn(loader, model)`: each batch, or the first part of it, is given to the model as it comes."""
+    from torchdev_lint.flow.calling.calls import call_value
+    from torchdev_lint.flow.execution.iteration import iterate
+    from torchdev_lint.flow.execution.patterns import part_of
+
+    model, loader, device = (site.get(at, name) for at, name in RUNS_ON_BATCHES[path])
+    if model is None or loader is None or not _is_module(frame, model.value):
+        return UNKNOWN
+    if device is not None and device.value != NONE:
+        return UNKNOWN
+    batch = iterate(frame, loader.value)
+    first = part_of(batch, 0, None) if isinstance(batch, (Items, Many)) else batch
+    node = site.node if isinstance(site.node, cst.Call) else None
+    given = (Argument(first, Batches(loader.node.value, call=node)),)
+    call_value(frame, model.value, CallSite(site.node, given, dotted(model.node.value) or site.callee))
+    return UNKNOWN
 
 
 def check_method(frame: Frame, name: str, site: CallSite) -> None:

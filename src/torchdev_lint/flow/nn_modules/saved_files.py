@@ -7,7 +7,7 @@ numbers, in lists and dicts are followed; a model's `state_dict` goes into a mod
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 
 import libcst as cst
 
@@ -144,9 +144,14 @@ def _come_from_host(texts: Iterable[str]) -> bool:
 
 
 def _brings_what_it_saves(analysis: Analysis) -> bool:
-    """Whether each function of the file that saves weights goes through what it saves and brings every tensor to the CPU."""
+    """Whether each function of the file that saves weights brings every tensor of it to the CPU, itself or by a helper."""
+    helpers = {
+        function.name.value
+        for function in walk(analysis.module)
+        if isinstance(function, cst.FunctionDef) and _gives_from_host(function)
+    }
     brought = [
-        _brings(function, call.args[0].value)
+        _brings(function, call.args[0].value) or _hands_to(helpers, function)
         for function in walk(analysis.module)
         if isinstance(function, cst.FunctionDef)
         for call in _saving(function.body)
@@ -179,6 +184,25 @@ def _brings(function: cst.FunctionDef, saved: cst.BaseExpression) -> bool:
         and any(isinstance(part, cst.Name) and dotted(part) == dotted(saved) for part in walk(loop.iter))
         and any(map(_goes_to_host, walk(loop.body)))
         for loop in walk(function.body)
+    )
+
+
+def _gives_from_host(function: cst.FunctionDef) -> bool:
+    """Whether a function returns what it was given as it is on the CPU: `return obj.detach().cpu()`."""
+    return any(
+        isinstance(part, cst.Return) and part.value is not None and _goes_to_host(part.value)
+        for part in walk(function.body)
+    )
+
+
+def _hands_to(helpers: Set[str], function: cst.FunctionDef) -> bool:
+    """Whether a function hands a state to one of these: `to_host(model.state_dict())`."""
+    return any(
+        isinstance(call, cst.Call)
+        and isinstance(call.func, cst.Name)
+        and call.func.value in helpers
+        and any("state" in (dotted(part) or "") for one in call.args for part in walk(one.value))
+        for call in walk(function.body)
     )
 
 

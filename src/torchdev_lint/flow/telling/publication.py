@@ -18,10 +18,12 @@ from torchdev_lint.flow.domain.lattice import (
     Accelerator,
     Conflict,
     Cpu,
+    Leaf,
     Level,
     Origin,
+    leaves,
 )
-from torchdev_lint.flow.domain.values import Object, Value
+from torchdev_lint.flow.domain.values import Object, Tensor, Value
 from torchdev_lint.flow.nn_modules import placements, registration
 from torchdev_lint.flow.project.callers_elsewhere import is_only_for_building
 from torchdev_lint.flow.read_alone import given_attributes
@@ -229,7 +231,7 @@ def publish_unmoved(
     """Whether the tensor at fault is registered in a module that was never moved; then the module is at fault."""
     if found.level != Level.CERTAIN:
         return False
-    holder = _holder(report.frame, report.place.value_node)
+    holder = _holder(report.frame, report.place.value_node) or _holding(report.frame, found.right)
     whole = None if holder is None else report.frame.state(holder).device
     if (
         holder is None
@@ -243,6 +245,20 @@ def publish_unmoved(
     if there is not None:
         publish_model_call(frame, node, there, Callee(holder.text, whole, holder), against, "model")
     return True
+
+
+def _holding(frame: Frame, fault: Leaf) -> Object | None:
+    """The module whose method is read, if it is not moved and has what is at fault, or what that was made of, registered."""
+    thing = None if frame.function is None else frame.function.receiver
+    root = None if fault.origin is None else fault.origin.root()
+    if not isinstance(thing, Object) or root is None:
+        return None
+    state = frame.state(thing)
+    if state.kind != "module" or state.moved:
+        return None
+    held = (state.attributes.get(name) for name in state.registered)
+    made = [leaf.origin for one in held if isinstance(one, Tensor) for leaf in leaves(one.device)]
+    return thing if any(one is not None and one.root().node is root.node for one in made) else None
 
 
 def _holder(frame: Frame, node: cst.CSTNode) -> Object | None:

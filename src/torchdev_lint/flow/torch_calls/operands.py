@@ -8,7 +8,7 @@ import libcst as cst
 
 from torchdev_lint.flow.activation.events import Place
 from torchdev_lint.flow.activation.frame import Frame
-from torchdev_lint.flow.calling.callsites import Argument, Implied, ImpliedItem
+from torchdev_lint.flow.calling.callsites import Argument, Batches, Implied, ImpliedItem
 from torchdev_lint.flow.domain.immutable import dataclass
 from torchdev_lint.flow.domain.lattice import (
     Device,
@@ -68,6 +68,7 @@ def place_of(frame: Frame, node: cst.Arg | cst.BaseExpression, value: Value) -> 
         unsure=not all(isinstance(part, Tensor) and not part.batch for part in alternatives(value)),
         mixed=bool(container) and any(_holds_others(part) for part in alternatives(value)),
         item_node=item,
+        taken_by=node.call if isinstance(node, Batches) else None,
     )
 
 

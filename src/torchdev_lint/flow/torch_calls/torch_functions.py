@@ -104,6 +104,8 @@ def call_api(frame: Frame, path: str, site: CallSite) -> Value:
         checkpoints.note_unmapped(frame, site, MAPPED_LOADERS[path])
     if path in module_api.RUNS_ON_EXAMPLES:
         return model_runs.run(frame, path, site)
+    if path in module_api.RUNS_ON_BATCHES:
+        return model_runs.run_on_batches(frame, path, site)
     if path.startswith("torch"):
         found = _torch(frame, path, site)
         if found is not None:
