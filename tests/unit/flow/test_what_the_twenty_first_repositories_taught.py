@@ -169,3 +169,43 @@ def test_an_option_for_the_current_one(
 ) -> None:
     """`torch.cuda.set_device` takes no CPU: whoever calls it whatever is so wants a GPU, and the first is as good as any."""
     assert checked(tmp_path, {"run.py": CURRENT.format(first=first)}, "run.py") == found
+
+
+BLOCKS = """\
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, device):
+        super().__init__()
+        self.stacks, self.kept = [], []
+        for _ in range(3):
+            block = nn.Linear(3, 3)
+            {kept}
+            self.stacks.append(block)
+        self.kept = {registered}
+        self.to(device)
+
+    def forward(self, x):
+        for block in self.stacks:
+            x = block(x)
+        return x
+
+Net("cuda")(torch.zeros(2, 3, device="cuda"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("kept", "registered", "found"),
+    [
+        ("self.kept.extend(block.parameters())", "nn.ParameterList(self.kept)", []),
+        ("self.kept += list(block.parameters())", "nn.ParameterList(self.kept)", []),
+        ("self.kept.extend(block.parameters())", "list(self.kept)", ["TDV007"]),
+        ("self.kept.append(block.weight)", "nn.ParameterList(self.kept)", ["TDV007"]),
+    ],
+)
+def test_modules_of_which_the_parameters_are_registered(
+    tmp_path: Path, checked: Checked, kept: str, registered: str, found: list[str]
+) -> None:
+    """What moves a module moves its parameters in place (torch/nn/modules/module.py, `_apply`), so that whoever else has them sees it."""
+    assert checked(tmp_path, {"net.py": BLOCKS.format(kept=kept, registered=registered)}, "net.py") == found

@@ -7,6 +7,7 @@ the device, so that whoever finds the thing at fault later knows where it was pu
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import libcst as cst
@@ -387,6 +388,13 @@ def publish_tensor(
     )
 
 
+_KEEPS_PARAMETERS = re.compile(
+    r"\.(?:extend|append)\([^()\n]*\.parameters\(\)|\+=\s*(?:list\()?[\w.\[\]]+\.parameters\(\)"
+)
+_REGISTERS_THEM = re.compile(r"\bParameterList\(")
+"""What keeps the parameters of modules in a list, and registers such a list."""
+
+
 def publish_module(
     frame: Frame, node: cst.CSTNode, site: AttributeSite, found: Conflict, met_device: str
 ) -> None:
@@ -395,6 +403,8 @@ def publish_module(
         _moved_one_by_one, frame.analysis.module
     ):
         return
+    if frame.analysis.says(_KEEPS_PARAMETERS) and frame.analysis.says(_REGISTERS_THEM):
+        return  # what moves are the parameters, in place: the modules have them as well
     value = assigned_value(site.node)
     container = "dict" if isinstance(value, (cst.Dict, cst.DictComp)) else "list"
     names = [name for name, held in frame.visible_names() if held == Api("torch.nn")]
