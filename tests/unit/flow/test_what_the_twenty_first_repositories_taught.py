@@ -1,4 +1,4 @@
-"""What thirty-five repositories taught that nobody had read (the twenty-first batch, docs/precision.md), each idiom right and wrong."""
+"""What repositories taught that nobody had read (the twenty-first to twenty-third batch, docs/precision.md), each idiom right and wrong."""
 
 from __future__ import annotations
 
@@ -209,3 +209,53 @@ def test_modules_of_which_the_parameters_are_registered(
 ) -> None:
     """What moves a module moves its parameters in place (torch/nn/modules/module.py, `_apply`), so that whoever else has them sees it."""
     assert checked(tmp_path, {"net.py": BLOCKS.format(kept=kept, registered=registered)}, "net.py") == found
+
+
+# -- a choice that is made by where a tensor is, or by the type of a device
+
+BYPASSED = """\
+import argparse
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--cuda", action="store_true")
+args = parser.parse_args()
+x = torch.zeros(3)
+y = torch.ones(3)
+if {choice}:
+    y = y.cuda()
+net = torch.nn.Linear(3, 3).cuda()
+"""
+
+
+@pytest.mark.parametrize(("choice", "found"), [("x.is_cuda", []), ("args.cuda", ["TDV018"])])
+def test_where_a_tensor_is_decides_nothing(
+    tmp_path: Path, checked: Checked, choice: str, found: list[str]
+) -> None:
+    assert checked(tmp_path, {"run.py": BYPASSED.format(choice=choice)}, "run.py") == found
+
+
+LOSS = """import torch
+
+def loss(data, device):
+    index = torch.cat([d.batch.cpu() for d in data]) if {host} else data.batch
+    total = torch.zeros(len(data))
+    total.index_add_(0, index, torch.ones(3))
+    return total
+"""
+
+
+@pytest.mark.parametrize(
+    ("host", "found"),
+    [
+        ("device.type == 'cuda'", []),
+        ("device.type != 'cpu'", []),
+        ("isinstance(data, list)", ["TDV005"]),
+        ("len(data) > 3", ["TDV005"]),
+    ],
+)
+def test_what_is_given_where_no_accelerator_is_wanted(
+    tmp_path: Path, checked: Checked, host: str, found: list[str]
+) -> None:
+    """Whoever is told a device that is no accelerator is given nothing that is on one."""
+    assert sorted(set(checked(tmp_path, {"loss.py": LOSS.format(host=host)}, "loss.py"))) == found

@@ -381,8 +381,13 @@ _WANTS_ACCELERATOR = re.compile(r"(?i)(?:^|_|\.)(?:on_|use_?)?(?:cuda|gpu)$")
 
 
 def chooses_host(fact: Formula) -> bool:
-    """Whether a fact is that no accelerator is wanted: `not use_gpu`, and `not (wanted and torch.cuda.is_available())`."""
+    """Whether a fact is that no accelerator is wanted.
+
+    `not use_gpu`, `not (wanted and torch.cuda.is_available())`, `device.type == "cpu"`, and `device.type != "cuda"`.
+    """
     match fact:
+        case Atom(kind="device-type", key=(_, "cpu")) | Not(Atom(kind="device-type", key=(_, "cuda"))):
+            return True
         case Not(And(operands)):
             return any(isinstance(one, Atom) and one.kind == "available" for one in operands)
         case Not(Atom(kind="opaque", text=text)):

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from torchdev_lint.flow.activation.analysis import Analysis
     from torchdev_lint.flow.activation.frame import Frame
 
-_ASKS = re.compile(r"(?i)(?:^|[._])(?:(?:use|has|is|on|with|train_on)_?)?(?:cuda|gpu)(?:_available)?$")
-"""Flags that ask for an accelerator: `use_cuda`, `args.cuda`, `train_on_gpu`. A number of GPUs is none."""
+_ASKS = re.compile(
+    r"(?i)(?:^|[._])(?:(?:use|has|is|on|with|train_on)_?)?(?:cuda|gpu)(?:_available)?$(?<!\.is_cuda)"
+)
+"""Flags that ask for an accelerator: `use_cuda`, `args.cuda`, `train_on_gpu`. Neither a number of GPUs is one, nor `x.is_cuda`."""
 
 _MATTERS = re.compile(
     r"(?i)cuda|gpu|device|accelerat|fp16|float16|half|amp\b|ddp|fsdp|distributed|nccl|rank|parallel"
