@@ -147,6 +147,8 @@ def _fix(event: ModelCall) -> NodeFix | None:
         return NodeFix((edit,), Applicability.UNSAFE, f"Move to `{target}` instead")
     place = event.place
     if place.taken_by is not None:
+        if len(place.taken_by.args) > 2:
+            return None  # it is given a device that is none
         edit = NodeEdit(place.taken_by.args[-1], "after", f", device={target}")
         return NodeFix((edit,), Applicability.SAFE, f"Have it moved with `device={target}`")
     if place.mixed:

@@ -89,7 +89,7 @@ def copy_to_host(event: HostRead) -> NodeFix | None:
     """The edit that brings what is read to the CPU; None where one expression cannot."""
     place = event.place
     move = ".cpu()" if event.without_grad else ".detach().cpu()"
-    if place.container == "dict" or place.star:
+    if place.container == "dict" or place.star or place.mixed:
         return None
     if place.container == "list":
         return NodeFix(each_moved(place, move), Applicability.UNSAFE, f"Copy each to the CPU with `{move}`")

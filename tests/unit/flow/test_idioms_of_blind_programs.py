@@ -298,6 +298,44 @@ def test_a_number_on_one_way_only(then: Value, otherwise: Value) -> None:
     assert not is_number(join(None, then, otherwise))
 
 
+SMOOTH = """
+import numpy as np
+net = nn.Linear(3, 3).to(device)
+history = {{"loss": [], "norm": []}}
+for _ in range(3):
+    history["loss"].append(net(torch.rand(2, 3, device=device)).sum().item())
+    history["norm"].append(net.weight.norm())
+def smooth(values):
+    return np.asarray(values)
+{read}
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "fixed"),
+    [("smooth(history['loss'])\nsmooth(history['norm'])", False), ("np.asarray(history['norm'])", True)],
+)
+def test_what_is_handed_over_may_be_numbers_for_another_caller(read: str, fixed: bool) -> None:
+    """`[t.cpu() for t in values]` would break the call that hands over numbers."""
+    found = findings(START + SMOOTH.format(read=read), "train.py", DEFAULT)
+    assert [one.code for one in found] == ["TDV010"]
+    assert (found[0].fix is not None) is fixed
+
+
+@pytest.mark.parametrize(
+    ("device", "edit"), [("", ", device=device"), (", device=None", None)], ids=["none", "an empty one"]
+)
+def test_update_bn_is_told_the_device(device: str, edit: str | None) -> None:
+    """A loader has no `.to`: the function moves its batches itself if it is told where (torch/optim/swa_utils.py)."""
+    text = f"""
+mean = AveragedModel(nn.Linear(3, 3).to(device))
+update_bn(DataLoader(TensorDataset(torch.rand(8, 3)), batch_size=4), mean{device})
+"""
+    found = findings(START + text, "train.py", DEFAULT)
+    assert [one.code for one in found] == ["TDV001"]
+    assert [one.content for one in found[0].fix.edits] == [edit] if edit else found[0].fix is None
+
+
 # -- what a script brings about in another file
 
 LAYERS = """\

@@ -25,9 +25,9 @@ class Place:
     `node` is the place to report; `value_node` the expression inside it (they differ for `idx=f(x)`); `star` is "", "*"
     or "**"; `container`: the value is a plain `list` or `dict` of tensors, not a mapping with `.to`; `item_node`: the expression
     that makes each item of a list, where it is written out; `needs_parentheses`: a method cannot be called on the text of that, or
-    else of the value, as it stands; `unsure`: it may be a container; `mixed`: the container holds other things besides;
-    `in_object`: it is, or holds, an object of the project's own that keeps the tensor; `taken_by`: the call that takes it to a device if
-    it is given `device=`.
+    else of the value, as it stands; `unsure`: it may be a container; `mixed`: the container holds other things besides, or may for
+    another caller; `in_object`: it is, or holds, an object of the project's own that keeps the tensor; `taken_by`: the call that takes it
+    to a device if it is given `device=`.
     """
 
     node: Any

@@ -24,6 +24,7 @@ from torchdev_lint.flow.domain.values import (
     Value,
     alternatives,
 )
+from torchdev_lint.flow.syntax.trees import all_parameters
 
 _ATOMS = (
     cst.Name,
@@ -66,10 +67,19 @@ def place_of(frame: Frame, node: cst.Arg | cst.BaseExpression, value: Value) -> 
         container=container,
         needs_parentheses=needs_parentheses(inner if item is None else item),
         unsure=not all(isinstance(part, Tensor) and not part.batch for part in alternatives(value)),
-        mixed=bool(container) and any(_holds_others(part) for part in alternatives(value)),
+        mixed=bool(container)
+        and (_is_handed_over(frame, inner) or any(_holds_others(part) for part in alternatives(value))),
         item_node=item,
         taken_by=node.call if isinstance(node, Batches) else None,
     )
+
+
+def _is_handed_over(frame: Frame, node: cst.BaseExpression) -> bool:
+    """Whether a name is what a call gives for a parameter: another call may hand over a list of numbers."""
+    function = frame.function
+    if frame.caller is None or function is None or not isinstance(node, cst.Name):
+        return False
+    return any(one.name.value == node.value for one in all_parameters(function.node.params))
 
 
 def _holds_others(value: Value) -> bool:

@@ -119,3 +119,13 @@ def default_randperm_generator() -> None:
         torch.randperm(4, generator=torch.Generator())
     finally:
         torch.set_default_device(None)
+
+
+@probe(
+    "the points of a Sobol engine are on the CPU (torch/quasirandom.py), whichever of them are drawn",
+    raises=SAME,
+)
+def sobol_points(x: Tensor) -> None:
+    engine = torch.quasirandom.SobolEngine(4)
+    assert engine.draw(3).is_cpu
+    x + engine.draw(3)

@@ -12,7 +12,7 @@ from torchdev_lint.harness.simulator import machine
 from torchdev_lint.harness.simulator.errors import raise_device_error
 from torchdev_lint.harness.simulator.machine import CPU
 from torchdev_lint.harness.simulator.patches import Patches
-from torchdev_lint.harness.simulator.tags import WILD, tag_of
+from torchdev_lint.harness.simulator.tags import WILD, set_tag, tag_of
 
 _devices: dict[int, torch.device] = {}
 """The simulated device of a C++ generator, by its address: Python objects are remade when one comes back from
@@ -87,4 +87,15 @@ def install(patches: Patches) -> None:
         set_rng_state(new_state)
 
     patches.function(torch.random, "set_rng_state", checked_set_rng_state)
+    draw = torch._sobol_engine_draw
+
+    def drawn_where_its_state_is(quasi: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        # C++ makes the points from the options of the state, and fills them past the dispatcher (native/SobolEngineOps.cpp)
+        points, state = draw(quasi, *args, **kwargs)
+        for made in (points, state):
+            if tag_of(made) is WILD:
+                set_tag(made, tag_of(quasi))
+        return points, state
+
+    patches.function(torch, "_sobol_engine_draw", drawn_where_its_state_is)
     patches.function(torch, "set_rng_state", checked_set_rng_state)
