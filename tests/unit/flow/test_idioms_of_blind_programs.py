@@ -211,6 +211,22 @@ CASES: dict[str, tuple[str, Sequence[tuple[str | tuple[str, ...], list[str]]]]] 
             ((" and use_cpu", "'cpu'"), []),
         ],
     ),
+    "a file in the place of what is not known": (
+        """
+        class Average:
+            def __init__(self, model):
+                self.shadow = {{k: {0} for k, v in model.state_dict().items()}}
+            def update(self, model):
+                for k, v in model.state_dict().items():
+                    self.shadow[k].mul_(0.9).add_(v, alpha=0.1)
+        net = nn.Linear(3, 3).to(device)
+        average = Average(net)
+        if os.path.exists("last.pt"):
+            average.shadow = torch.load("last.pt", map_location="cpu")["shadow"]
+        average.update(net)
+        """,
+        [("v.detach().clone()", ["TDV004"]), ("averages.made(v)", [])],
+    ),
     "a loss that a class with bases never moves": (
         """
         class Base:
@@ -272,12 +288,13 @@ CASES: dict[str, tuple[str, Sequence[tuple[str | tuple[str, ...], list[str]]]]] 
         class Sampler:
             def __init__(self, board):
                 self.board, self.gen = board, torch.Generator()
-            def __iter__(self):
+            def drawn(self, x: torch.Tensor):
                 return torch.multinomial({0}, 3, generator=self.gen)
         """,
         [
             ("self.board.score[self.board.easiest()].clamp(0)", []),
             ("torch.ones(3, device='cuda')", ["TDV011"]),
+            ("x.softmax(1)", ["TDV011"]),
         ],
     ),
 }
@@ -387,3 +404,45 @@ def test_lengths_that_another_file_moves(
 ) -> None:
     files = {"layers.py": LAYERS, "batches.py": BATCHES.format(names=names), "main.py": MAIN}
     assert checked(tmp_path, files, "layers.py") == found
+
+
+LOSSES = """\
+import torch
+from torch import nn
+
+class Loss(nn.Module):
+    def __init__(self, mode):
+        super().__init__()
+        self.register_buffer("real", torch.tensor(1.0))
+        self.loss = {"squares": nn.MSELoss, "logits": nn.BCEWithLogitsLoss}[mode]()
+
+    def target(self, x):
+        return self.real.expand_as(x)
+
+    def __call__(self, x):
+        return self.loss(x, self.target(x))
+"""
+TRAINER = """\
+import torch
+from losses import Loss
+
+class Trainer:
+    def __init__(self, options):
+        self.device = torch.device("cuda")
+        self.net = torch.nn.Linear(3, 3).to(self.device)
+        self.loss = Loss(options.mode){moved}
+
+    def step(self, x):
+        return self.loss(self.net(x.to(self.device)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("moved", "found"), [("", ["TDV001"]), (".to(self.device)", [])], ids=["not", "moved"]
+)
+def test_a_loss_of_another_file_that_meets_its_buffer(
+    tmp_path: Path, checked: Checked, moved: str, found: list[str]
+) -> None:
+    """What meets in it are two inputs of a layer: at fault is the loss, which is never moved."""
+    files = {"losses.py": LOSSES, "trainer.py": TRAINER.format(moved=moved)}
+    assert checked(tmp_path, files, "trainer.py") == found

@@ -39,6 +39,10 @@ NOTEBOOKS: dict[str, tuple[dict[str, str], list[str]]] = {
         {"show.ipynb": notebook(IMPORT, "p = Predictor(3, device='cuda:0' if has_gpu else 'cpu')")},
         [],
     ),
+    "is long": (
+        {"show.ipynb": notebook(IMPORT, "p = Predictor(3, device='cpu')", "#" + 500_000 * "-")},
+        [],
+    ),
     "leaves it out": ({"show.ipynb": notebook(IMPORT, "p = Predictor(3)")}, ["TDV002"]),
     "and one leaves it out": (
         {
@@ -118,6 +122,28 @@ def test_a_method_of_the_projects_models(
     """
     files = {"evaluate.py": EVALUATE.format(call=call), "models.py": MODEL.format(used=used)}
     assert checked(tmp_path, files, "evaluate.py") == found
+
+
+PRETRAINED = """\
+import torch
+from transformers import AutoModel
+from torch.utils.data import DataLoader
+from data import Pictures
+
+def evaluate(args):
+    model = AutoModel.from_pretrained(args.name).to("cuda")
+    for pictures, labels in DataLoader(Pictures(), batch_size=2):
+        model.get_image_features(pictures)
+"""
+
+
+def test_a_method_of_a_librarys_model(tmp_path: Path, checked: Checked) -> None:
+    """What the project's own models do says nothing of it."""
+    model = MODEL.format(used="images").replace(
+        "def encode(self, *parts", "def get_image_features(self, parts"
+    )
+    model = model.replace("return parts", "return parts.to(self.device)")
+    assert checked(tmp_path, {"evaluate.py": PRETRAINED, "models.py": model}, "evaluate.py") == ["TDV001"]
 
 
 # -- signs of doing without an accelerator that are none

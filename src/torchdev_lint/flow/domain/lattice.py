@@ -272,15 +272,6 @@ def _is_made(key: Key) -> bool:
     return key[0] in ("call", "made")
 
 
-def is_held_by_another(key: Key) -> bool:
-    """Whether a device is that of `searcher.ranker.lengths`: what a thing in a thing holds may be anywhere."""
-    depth = 0
-    while key and key[0] in ("device", "attr", "item"):
-        depth += key[0] == "attr"
-        key = key[1]
-    return depth > 1
-
-
 def _of_last(key: Key, kinds: Sequence[str] = ("cuda", "xpu", "mps", "any")) -> bool:
     """Whether the device of this key is the last one of a type."""
     return any((LAST, kind) in (key, *key) for kind in kinds)

@@ -19,7 +19,7 @@ from torchdev_lint.flow.activation.events import (
     UnregisteredModule,
     UnregisteredTensor,
 )
-from torchdev_lint.flow.activation.placement_events import GeneratorMismatch, HostArgument
+from torchdev_lint.flow.activation.placement_events import HostArgument
 from torchdev_lint.flow.domain.lattice import Leaf
 from torchdev_lint.flow.domain.values import Function
 from torchdev_lint.flow.nn_modules.seen_to_work import DRIVEN, is_given_on_host, met
@@ -95,7 +95,7 @@ def _is_certain(event: Event) -> bool:
             | HostArgument(certain=certain)
         ):
             return certain
-        case ModelCall() | UnregisteredModule() | GeneratorMismatch():
+        case ModelCall() | UnregisteredModule():
             return True
         case _:
             return False

@@ -29,7 +29,6 @@ from torchdev_lint.flow.domain.lattice import (
     Origin,
     Symbol,
     describe,
-    is_held_by_another,
     leaves,
 )
 from torchdev_lint.flow.domain.values import Entries, Items, Many, Object, State, Tensor, Value
@@ -107,7 +106,9 @@ def worth_telling(frame: Frame, found: Conflict, *, anywhere: bool = False) -> b
             if root[:1] not in (("parameter",), ("self",)) or frame.analysis.only_on_host(root):
                 return False
             if root[0] == "parameter" and (
-                is_held_by_another(leaf.key) or _is_size(leaf.key) or _is_made_on_host_by_default(frame, root)
+                _is_held_by_another(leaf.key)
+                or _is_size(leaf.key)
+                or _is_made_on_host_by_default(frame, root)
             ):
                 return False
             if root[0] == "parameter" and (
@@ -201,6 +202,15 @@ def _makes_on_host(line: cst.BaseStatement | cst.BaseSmallStatement, name: str) 
             return f"torch.{made.value}" in FACTORIES and not told
         case _:
             return False
+
+
+def _is_held_by_another(key: Key) -> bool:
+    """Whether a device is that of `searcher.ranker.lengths`: what a thing in a thing holds may be anywhere."""
+    depth = 0
+    while key and key[0] in ("device", "attr", "item"):
+        depth += key[0] == "attr"
+        key = key[1]
+    return depth > 1
 
 
 def _is_size(key: Key) -> bool:

@@ -124,9 +124,9 @@ def _is_number(value: Value) -> bool:
 def _held(frame: Frame, value: Value) -> Tensor | None:
     """The parameters of a distribution, or of one of several."""
     if isinstance(value, AnyOf):
-        each = [_held(frame, thing) for thing in value.things]
+        each = (_held(frame, thing) for thing in value.things)
         one = join_all([held for held in each if held is not None])
-        return one if isinstance(one, Tensor) and None not in each else None
+        return one if isinstance(one, Tensor) else None
     if not isinstance(value, Object):
         return None
     held = frame.state(value).attributes.get(_HELD)

@@ -18,7 +18,6 @@ from torchdev_lint.flow.domain.lattice import (
     Symbol,
     conflict,
     describe,
-    is_held_by_another,
     with_origin,
 )
 from torchdev_lint.flow.domain.values import NONE, UNKNOWN, Generator, Literal, Value
@@ -66,11 +65,7 @@ def check(frame: Frame, site: CallSite, made: Device, *, draws_indices: bool = F
         or isinstance(found.left, Cpu) == isinstance(found.right, Cpu)
     ):
         return  # two accelerators of one type share their kind of generator
-    if (
-        found.level == Level.POSSIBLE
-        and isinstance(found.right, Symbol)
-        and (not found.right.text or is_held_by_another(found.right.key))
-    ):
+    if found.level == Level.POSSIBLE and isinstance(found.right, Symbol) and not found.right.text:
         return  # where something else keeps what it was given: that may well be the host
     if draws_indices and (found.level == Level.POSSIBLE or not _runs_from_the_module(frame)):
         return  # the caller may have set a default device: indices are drawn there
