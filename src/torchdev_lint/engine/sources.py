@@ -50,8 +50,9 @@ class _Kept:
 
     @property
     def size(self) -> int:
-        """What it counts of `MAX_KEPT`."""
-        return self.stamp[1] if self.parsed else self.stamp[1] // TEXT_ALONE
+        """What it counts of `MAX_KEPT`: not the pictures in a notebook, which are let go at once."""
+        length = 0 if self.text is None else len(self.text)
+        return length if self.parsed else length // TEXT_ALONE
 
 
 class DiskSources:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 from pathlib import Path
 
 import libcst as cst
@@ -61,6 +62,19 @@ def test_a_tree_that_is_let_go_is_held_by_nothing(tmp_path: Path, monkeypatch: p
     ask(sources.tree(str(paths["tree_kept"])))
     assert not alive("tree_let_go")
     assert len(alive("tree_kept")) == 1
+
+
+def test_the_pictures_of_a_notebook_take_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torchdev_lint.engine.sources.MAX_KEPT", 1_000)
+    (tmp_path / "tree_beside.py").write_text("def tree_beside():\n    x = 1\n    return x\n")
+    output = {"output_type": "display_data", "data": {"image/png": 100_000 * "A"}, "metadata": {}}
+    cell = {"cell_type": "code", "source": "x = 1", "outputs": [output], "metadata": {}}
+    notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (tmp_path / "show.ipynb").write_text(json.dumps(notebook))
+    sources = DiskSources()
+    ask(sources.tree(str(tmp_path / "tree_beside.py")))
+    assert sources.tree(str(tmp_path / "show.ipynb")) is not None
+    assert len(alive("tree_beside")) == 1
 
 
 def test_what_is_asked_of_a_tree_that_was_let_go_is_forgotten_with_the_file(

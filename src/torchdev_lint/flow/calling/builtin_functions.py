@@ -15,7 +15,6 @@ from torchdev_lint.flow.domain.conditions import FALSE, TRUE, atoms, conjunction
 from torchdev_lint.flow.domain.immutable import replace
 from torchdev_lint.flow.domain.lattice import UNKNOWN_DEVICE
 from torchdev_lint.flow.domain.values import (
-    COUNTED,
     NUMBER,
     UNKNOWN,
     AnyOf,
@@ -33,6 +32,7 @@ from torchdev_lint.flow.domain.values import (
     Tensor,
     Truth,
     Value,
+    counted,
     if_not_none,
     join_all,
 )
@@ -145,10 +145,9 @@ def call_builtin(frame: Frame, name: str, site: CallSite, call_value: Callable[.
         case "print":
             return UNKNOWN
         case "len":
-            counted = frame.result_of(site.node, frame.analysis.text(site.node))
-            return Object((COUNTED, counted.key), counted.text)
+            return counted(frame.result_of(site.node, frame.analysis.text(site.node)))
         case "int" | "float" if values:
-            return NUMBER if first == UNKNOWN else Object((COUNTED, frame.result_of(site.node).key))
+            return NUMBER if first == UNKNOWN else counted(frame.result_of(site.node))
         case _:
             return frame.result_of(site.node)
 

@@ -46,6 +46,7 @@ from torchdev_lint.flow.domain.values import (
     Tensor,
     Value,
     if_not_none,
+    item_of,
     join,
     join_all,
 )
@@ -546,7 +547,7 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
     ):
         return thing  # a tensor or a module, it stays where it was moved to
     if name in ("items", "values", "keys") and state.kind == "unknown" and not site.arguments:
-        element = Object(("item", thing.key), f"an item of {thing.text}" if thing.text else "")
+        element = item_of(thing)
         return Many(
             Items((UNKNOWN, element)) if name == "items" else element if name == "values" else UNKNOWN
         )

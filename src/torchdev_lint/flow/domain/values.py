@@ -661,6 +661,16 @@ COUNTED = "counted"
 """What the key of a number begins with that says how many there are: `len(items)`."""
 
 
+def counted(thing: Object) -> Object:
+    """The thing as a number, which is the same wherever it goes."""
+    return Object((COUNTED, thing.key), thing.text)
+
+
+def item_of(thing: Object) -> Object:
+    """Whatever a thing of which nothing is known gives where it is iterated over, or asked for a key that is not known."""
+    return Object(("item", thing.key), f"an item of {thing.text}" if thing.text else "")
+
+
 def is_number(value: Value) -> bool:
     """Whether a value is a number of Python's for certain, known or not."""
     match value:

@@ -27,6 +27,7 @@ from torchdev_lint.flow.domain.values import (
     Unknown,
     Value,
     element_of,
+    item_of,
     join,
     join_all,
     present,
@@ -329,9 +330,8 @@ def merged(left: Entries, right: Value) -> Entries:
             return left
         case Many(element=Items(items=(_, value))):
             return _any_key(left, value)
-        case Object(key=key, text=text):
-            # `dict(checkpoint["shadow"])`: where that was loaded to
-            return _any_key(left, Object(("item", key), f"an item of {text}" if text else ""))
+        case Object():
+            return _any_key(left, item_of(right))  # `dict(checkpoint["shadow"])`: where that was loaded to
         case _:
             return _any_key(left, UNKNOWN)
 

@@ -24,7 +24,6 @@ from torchdev_lint.flow.domain.conditions import (
 from torchdev_lint.flow.domain.immutable import replace
 from torchdev_lint.flow.domain.lattice import UNKNOWN_DEVICE, Symbol, choose
 from torchdev_lint.flow.domain.values import (
-    NUMBER,
     UNKNOWN,
     Api,
     Class,
@@ -46,6 +45,7 @@ from torchdev_lint.flow.domain.values import (
     each_of,
     element_of,
     if_not_none,
+    is_number,
     join,
     without_cell,
 )
@@ -394,7 +394,9 @@ def visit_BinaryOperation(frame: Frame, node: cst.BinaryOperation) -> Value:
     if left_over is not None:
         return left_over
     result = operations.binary_operation(frame, node, left, right)
-    return arrays.operated(frame, node, left, right) if result == UNKNOWN and result is not NUMBER else result
+    return (
+        arrays.operated(frame, node, left, right) if result == UNKNOWN and not is_number(result) else result
+    )
 
 
 @expression(cst.Comparison)

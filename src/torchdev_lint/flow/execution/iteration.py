@@ -24,6 +24,7 @@ from torchdev_lint.flow.domain.values import (
     Value,
     element_of,
     if_not_none,
+    item_of,
     join,
     join_all,
 )
@@ -194,7 +195,7 @@ def iterate(frame: Frame, value: Value) -> Value:
                 part = part_for_all(frame, value)
                 if part is not None:
                     return part
-            return Object(("item", value.key), f"an item of {value.text}" if value.text else "")
+            return item_of(value)
         case AnyOf(things=things):
             return join_all([iterate(frame, thing) for thing in things])
         case Either(guard, then, otherwise):

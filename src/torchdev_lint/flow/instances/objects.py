@@ -479,7 +479,7 @@ def _move(frame: Frame, thing: Object, device: Device, seen: frozenset[object], 
         held = attributes.get(name)
         if held is not None:
             attributes[name] = _moved_attribute(frame, held, device, seen | {thing.key}, parts)
-    if state.model is not None and state.model.find("_apply") is not None:
+    if applied is not None:
         # the class says for itself what moves with it
         attributes = {
             name: unknown_tensor() if isinstance(held, Tensor) and _may_apply_to(frame, state, name) else held
@@ -498,7 +498,7 @@ def _move(frame: Frame, thing: Object, device: Device, seen: frozenset[object], 
     frame.set_state(
         thing, replace(state, device=state.device if stays else device, attributes=attributes, moved=True)
     )
-    if state.model is not None and state.model.find("_apply") is not None:
+    if applied is not None:
         _forget_plain_tensors(frame, thing, frozenset())
         for name, held in state.attributes.items():
             if isinstance(held, (Items, Many, Entries)) and _may_apply_to(frame, state, name):

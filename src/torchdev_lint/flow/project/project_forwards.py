@@ -12,6 +12,7 @@ import libcst as cst
 
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.calling.callsites import Argument, CallSite
+from torchdev_lint.flow.project.project_calls import position_of
 from torchdev_lint.flow.syntax.trees import all_parameters, remembered, walk
 from torchdev_lint.flow.telling.cures import Callee
 from torchdev_lint.torch_api.modules import MODEL_METHODS
@@ -60,11 +61,10 @@ def _some_bring(frame: Frame, method: str, position: int, keyword: str) -> bool:
         *(module for _, module in frame.analysis.imports.callers(f"def {method}", method)),
     ]
     for node in (node for module in modules for node in _methods(module).get(method, ())):
-        own = [one.name.value for one in (*node.params.posonly_params, *node.params.params)][1:]
-        name = keyword or (own[position] if position < len(own) else "")
-        takes = bool(name) and any(one.name.value == name for one in all_parameters(node.params))
-        if takes and _first_but_handed(uses(node.body, name)) != "read":
-            return True
+        for name in (one.name.value for one in all_parameters(node.params)):
+            taken = name == keyword if keyword else position_of(node, name) == position
+            if taken and _first_but_handed(uses(node.body, name)) != "read":
+                return True
     return False
 
 

@@ -263,24 +263,22 @@ class Project:
 
     def in_notebooks(self, word: str) -> bool:
         """Whether a notebook of the project, other than the checked one, has a word."""
-        above = self._above()
-        if above is None:
-            return False
-        return any(path != self.path for path in self.sources.mentioning(above[-1], word, notebooks=True))
+        return bool(self._notebooks_with(word))
 
     def notebooks(self, word: str) -> list[tuple[str, str]] | None:
         """The other notebooks of the project that have a word, with their cells as one program; None where one cannot be read."""
+        found: list[tuple[str, str]] = []
+        for path in self._notebooks_with(word):
+            text = self.sources.text(path)
+            if text is None:
+                return None
+            found.append((path, text))
+        return found
+
+    def _notebooks_with(self, word: str) -> list[str]:
         above = self._above()
-        if above is None:
-            return []
-        found = [
-            (path, self.sources.text(path))
-            for path in self.sources.mentioning(above[-1], word, notebooks=True)
-            if path != self.path
-        ]
-        return (
-            None if any(text is None for _, text in found) else [(path, text or "") for path, text in found]
-        )
+        found = () if above is None else self.sources.mentioning(above[-1], word, notebooks=True)
+        return [path for path in found if path != self.path]
 
     def documents(self, words: Sequence[str]) -> bool:
         """Whether a README of the project, beside the checked file or above it, has one of these words."""

@@ -222,9 +222,7 @@ def _counts(frame: Frame, given: Given) -> bool:
     """
     from torchdev_lint.flow.torch_calls.indexing import counters
 
-    if not isinstance(given.value, Literal) and is_number(given.value):
-        return True
-    if command_lines.is_number(frame, given.value):
+    if is_number(given.value) or command_lines.is_number(frame, given.value):
         return True
     return given.value == UNKNOWN and isinstance(given.node, cst.Name) and given.node.value in counters(frame)
 

@@ -76,7 +76,7 @@ def check_state(state: Any) -> None:
 
 
 def install(patches: Patches) -> None:
-    """Replace `torch.Generator` and the setters of the default generator's state."""
+    """Replace `torch.Generator`, the setters of the default generator's state, and what draws points for a Sobol engine."""
     patches.set(
         torch, "Generator", _GeneratorType("Generator", (SimulatedGenerator,), {"__module__": "torch"})
     )
@@ -87,6 +87,7 @@ def install(patches: Patches) -> None:
         set_rng_state(new_state)
 
     patches.function(torch.random, "set_rng_state", checked_set_rng_state)
+    patches.function(torch, "set_rng_state", checked_set_rng_state)
     draw = torch._sobol_engine_draw
 
     def drawn_where_its_state_is(quasi: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
@@ -98,4 +99,3 @@ def install(patches: Patches) -> None:
         return points, state
 
     patches.function(torch, "_sobol_engine_draw", drawn_where_its_state_is)
-    patches.function(torch, "set_rng_state", checked_set_rng_state)
