@@ -161,6 +161,47 @@ def test_a_file_that_takes_too_long_is_given_up(
     assert (result.returncode, result.stderr) == (1, "")
 
 
+SLOW_TO_WAKE = """
+import sys, time
+from concurrent.futures import process
+
+real = process._ThreadWakeup.wakeup
+
+def wakeup(self):
+    if sys._getframe(1).f_code.co_name != "_python_exit":
+        return real(self)
+    closed = self._closed
+    time.sleep(1)
+    if not closed:
+        self._writer.send_bytes(b"")
+
+process._ThreadWakeup.wakeup = wakeup
+"""
+
+
+@pytest.mark.slow
+def test_nothing_is_left_for_python_to_end(project: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """CPython 3.10 and 3.11 look whether a pool's pipe is open, and write to it later: here, a second later."""
+    trouble = tmp_path_factory.mktemp("trouble")
+    environment = troubled(trouble)
+    (trouble / "sitecustomize.py").write_text(SLOW_TO_WAKE)
+    (project / "bad.py").write_text(BAD)
+    command = [
+        sys.executable,
+        "-m",
+        "torchdev_lint",
+        "--no-cache",
+        f"--executor={STANDARD}",
+        "--jobs=2",
+        "-q",
+        ".",
+    ]
+    result = subprocess.run(
+        command, capture_output=True, text=True, cwd=project, check=False, timeout=300, env=environment
+    )
+    assert (result.returncode, result.stderr) == (1, "")
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="no process groups")
 @pytest.mark.parametrize("name", [DASK, LOKY])

@@ -16,6 +16,7 @@ from language_client import serving
 
 from torchdev_lint.lsp import analysis as analysis_module
 from torchdev_lint.lsp.analysis import Analysis, Reader
+from torchdev_lint.lsp.preferences import Preferences
 from torchdev_lint.lsp.programs import Part, Program
 
 MADE = "import torch\n\n\ndef made():\n    return torch.ones(2)\n"
@@ -128,3 +129,22 @@ def test_the_command_line_takes_what_the_server_found(root: Path, checks: list[s
 def test_an_editor_keeps_nothing_where_nobody_does(root: Path) -> None:
     ask(Reader(str(root)), root / "uses.py", USES)
     assert not (root / ".torchdev_lint_cache").exists()
+
+
+def test_settings_that_come_while_others_are_read_are_not_lost(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The user's settings arrive in the thread of the messages, while that of the analyses reads the configuration."""
+    reader = Reader(str(root))
+    real = Preferences.settings
+
+    def interrupted(preferences: Preferences, where: str) -> object:
+        settings = real(preferences, where)
+        if not preferences.ignore:
+            reader.configure(Preferences(ignore=("TDV004",)))
+        return settings
+
+    monkeypatch.setattr(Preferences, "settings", interrupted)
+    path = root / "uses.py"
+    assert [one.code for one in ask(reader, path, USES).found] == ["TDV004"]
+    assert ask(reader, path, USES).found == ()

@@ -128,7 +128,9 @@ def _made(name: str, jobs: int | None) -> Opened:
     arguments: dict[str, int] = {} if jobs is None else {"max_workers": jobs}
     executor = _called(name, factory, arguments)
     count = getattr(executor, "_max_workers", None) or jobs or processors()
-    return Opened(executor, count, count, close=lambda: executor.shutdown(wait=False, cancel_futures=True))
+    # Python waits for the executor's threads when it ends, in any case; and up to 3.11 its own way to do so may find a pipe closed
+    # under its hands and say so on standard error (`_python_exit` in concurrent/futures/process.py takes no lock).
+    return Opened(executor, count, count, close=lambda: executor.shutdown(cancel_futures=True))
 
 
 def _called(name: str, factory: Callable[..., Any], arguments: dict[str, int]) -> Executor:

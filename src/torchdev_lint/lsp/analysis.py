@@ -104,13 +104,20 @@ class EditorSources:
         return kept[1]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Wanted:
+    """One time that the configuration was to be read."""
+
+    preferences: Preferences
+
+
 class Reader:
     """Reads programs one after the other. It belongs to one thread, but for `configure` and `look_again`."""
 
     def __init__(self, root: str) -> None:
         self.root = root
-        self._preferences = Preferences()
-        self._settings: Settings | None = None
+        self._wanted = _Wanted(Preferences())
+        self._settings: tuple[_Wanted, Settings] | None = None
         self._kept: Kept | None = None
         self._stale = False
         self._sources = EditorSources()
@@ -118,8 +125,7 @@ class Reader:
 
     def configure(self, preferences: Preferences) -> None:
         """Read the configuration again, with other preferences."""
-        self._preferences = preferences
-        self._settings = None
+        self._wanted = _Wanted(preferences)
 
     def look_again(self) -> None:
         """Files may have come, gone or changed on disk."""
@@ -186,12 +192,14 @@ class Reader:
 
     def _config_for(self, path: str) -> tuple[Config, bool]:
         """The configuration for a file, and whether it leaves the file out. Raises `ConfigError`."""
-        preferences = self._preferences
-        settings = self._settings
-        if settings is None:
+        wanted = (
+            self._wanted
+        )  # May be replaced while the files are read: then they are read again the next time.
+        if self._settings is None or self._settings[0] is not wanted:
             shelf.cache_clear()  # Stub files are read again, too.
-            settings = self._settings = preferences.settings(self.root)
-            self._kept = Kept(settings, self.root)
+            self._settings = wanted, wanted.preferences.settings(self.root)
+            self._kept = Kept(self._settings[1], self.root)
+        settings = self._settings[1]
         rules = settings.file_rules(os.path.dirname(path))
         return settings.for_file(path), rules.excludes_within(path)
 
@@ -244,7 +252,7 @@ class Reader:
         placed = [program.placed(one) for one in found]
         if config.selects(SYNTAX_ERROR, program.path):
             placed += broken.values()
-        if not self._preferences.syntax_errors:
+        if not self._wanted.preferences.syntax_errors:
             placed = [one for one in placed if one.code != SYNTAX_ERROR]
         pointed = {note.path for one in placed for note in one.related if note.path is not None}
         texts = {path: sources.text(path) or "" for path in pointed}
