@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from torchdev_lint.diagnostics import Applicability
@@ -11,11 +12,19 @@ if TYPE_CHECKING:
     from torchdev_lint.flow.activation.events import DeviceLiteral, Made, Place
 
 
+_BROUGHT = re.compile(r"\.to\([^()]*\.device\)$")
+
+
 def moved(node: Any, move: str, *, parenthesize: bool) -> tuple[NodeEdit, ...]:
     """The edits that put the call of a method (`.to(device)`) behind an expression, in parentheses where it needs them."""
     if parenthesize:
         return (NodeEdit(node, "before", "("), NodeEdit(node, "after", f"){move}"))
     return (NodeEdit(node, "after", move),)
+
+
+def is_brought_along(place: Place) -> bool:
+    """Whether something is taken to another thing's device already, `x.to(y.device)`: two that are brought to each other never meet."""
+    return _BROUGHT.search(place.text) is not None
 
 
 def each_moved(place: Place, move: str) -> tuple[NodeEdit, ...]:

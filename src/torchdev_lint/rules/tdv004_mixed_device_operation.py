@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, ClassVar
 from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.flow.activation.events import MixedOperation
 from torchdev_lint.rules.base import Finding, NodeFix, Note, Rule
-from torchdev_lint.rules.edits import moved
+from torchdev_lint.rules.edits import is_brought_along, moved
 from torchdev_lint.rules.stories import notes
 from torchdev_lint.rules.wording import quoted
 
@@ -89,7 +89,7 @@ def _fix(event: MixedOperation) -> NodeFix | None:
     if event.onto is not None:
         # what is changed in place stays, on the host as a rule: a total, a histogram
         (place, target), sure = event.onto, Applicability.UNSAFE
-    if target is None or place.container:
+    if target is None or place.container or is_brought_along(place):
         return None
     move = f".to({target})"
     edits = moved(place.value_node, move, parenthesize=place.needs_parentheses)

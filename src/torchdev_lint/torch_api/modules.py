@@ -152,7 +152,8 @@ WORDS = re.compile(
 MODULE_EVIDENCE = frozenset(
     (
         "eval train parameters named_parameters state_dict load_state_dict zero_grad modules named_modules children "
-        "named_children buffers named_buffers apply register_buffer register_module add_module requires_grad_ half"
+        "named_children buffers named_buffers apply register_buffer register_module add_module requires_grad_ half "
+        "register_forward_hook register_forward_pre_hook register_full_backward_hook"
     ).split()
 )
 """Methods that only (or nearly only) modules have."""

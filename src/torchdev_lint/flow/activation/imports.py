@@ -38,6 +38,9 @@ class Imports(Protocol):
     def tree(self, value: Import) -> cst.Module | None:
         """The file of the project that an imported name is from, parsed but not read."""
 
+    def parsed(self, path: str) -> cst.Module | None:
+        """Another file of the project, as `mentioning` names it, parsed but not read."""
+
     def in_notebooks(self, word: str) -> bool:
         """Whether a notebook of the project, other than the checked one, has a word."""
 
@@ -146,6 +149,10 @@ class NoImports:
         return []
 
     def tree(self, value: Import) -> cst.Module | None:
+        """None is known."""
+        return None
+
+    def parsed(self, path: str) -> cst.Module | None:
         """None is known."""
         return None
 

@@ -533,6 +533,8 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
             computed = computed_attributes.where_there_is_none(frame, thing, name)
             if computed is not None:
                 return call_value(frame, computed, site)
+            if state.model.find("__getattr__") is not None and name in module_api.MODEL_METHODS:
+                return not_followed(frame, site)  # it may move what it is given before it hands it on
     of_dict = containers.call_dict_method(frame, thing, name, site)
     if of_dict is not None:
         return of_dict

@@ -87,8 +87,13 @@ def _mapped(
             if tensors_only and not isinstance(tree, Tensor):
                 return tree
             site, called = function
-            leaf = Argument(tree, cst.Arg(cst.Name("_")))
-            return call_value(frame, called, replace(site, arguments=(leaf,)))
+            # what stands for a tensor, or for a container of such, comes to the function as its tensors
+            one = replace(tree, batch=False, guess=False) if isinstance(tree, Tensor) else tree
+            leaf = Argument(one, cst.Arg(cst.Name("_")))
+            made = call_value(frame, called, replace(site, arguments=(leaf,)))
+            if isinstance(tree, Tensor) and isinstance(made, Tensor):
+                return replace(made, batch=tree.batch, guess=tree.guess)
+            return made
         case _:
             return UNKNOWN  # a leaf, or a container of a kind that was registered
 

@@ -508,6 +508,8 @@ def conflict(left: Device, right: Device, path: Sequence[Formula] = ()) -> Confl
     ordered = sorted(relevant, key=lambda atom: (atom.kind, repr(atom.key)))
     left_behind = _is_left_behind(left, right) or _is_left_behind(right, left)
     after_others = _after_others(left_atoms ^ right_atoms, about, facts_here)
+    # who brings a thing to an accelerator whatever the module is on has it on one
+    after_itself = set(filter(_asks_of_itself, left_atoms ^ right_atoms))
     best: Conflict | None = None
     met: dict[Atom, bool] = {}
     doubted: set[str] = set()
@@ -533,9 +535,12 @@ def conflict(left: Device, right: Device, path: Sequence[Formula] = ()) -> Confl
                 level = Level.NO
             if level == Level.POSSIBLE and any(_is_for_host(device, assignment) for device in (left, right)):
                 level = Level.NO
+            asked = after_others | (
+                after_itself if isinstance(here if isinstance(there, Cpu) else there, Accelerator) else set()
+            )
             if level != Level.NO and (
-                _turns_on(left, after_others & left_atoms, assignment)
-                or _turns_on(right, after_others & right_atoms, assignment)
+                _turns_on(left, asked & left_atoms, assignment)
+                or _turns_on(right, asked & right_atoms, assignment)
             ):
                 level = Level.NO
             differs_everywhere = differs_everywhere and (level != Level.NO or machine not in spoken_of)
@@ -631,7 +636,8 @@ def _after_others(asked: Iterable[Atom], about: set[Key], facts: Sequence[Formul
     return {
         atom
         for atom in asked
-        if atom not in settled and (_asks_of_another(atom, about) or _asks_of_something(atom))
+        if atom not in settled
+        and (_asks_of_another(atom, about) or _asks_of_something(atom) or _asks_whether_tensor(atom))
     }
 
 
@@ -644,6 +650,10 @@ def _asks_of_another(atom: Atom, about: set[Key]) -> bool:
     )
 
 
+def _asks_of_itself(atom: Atom) -> bool:
+    return atom.kind == "device-type" and atom.key[0][:1] == ("device",) and atom.key[0][1][:1] == ("self",)
+
+
 def _asks_of_something(atom: Atom) -> bool:
     import libcst as cst
 
@@ -653,6 +663,16 @@ def _asks_of_something(atom: Atom) -> bool:
         and atom.key[0] == "node"
         and isinstance(node, cst.Attribute)
         and node.attr.value in ("is_cuda", "is_cpu")
+    )
+
+
+def _asks_whether_tensor(atom: Atom) -> bool:
+    """`isinstance(boxes, torch.Tensor)` of what the program made of things that are not known: most likely it is one."""
+    return (
+        atom.kind == "opaque"
+        and atom.key[:1] == ("isinstance",)
+        and atom.key[2:] == (("torch.Tensor",),)
+        and _is_made(atom.key[1])
     )
 
 

@@ -641,8 +641,18 @@ def visit_Comprehension(frame: Frame, node: cst.ListComp | cst.SetComp | cst.Gen
 @expression(cst.DictComp)
 def visit_DictComp(frame: Frame, node: cst.DictComp) -> Value:
     result = Entries(())
-    for key, value in _comprehension(frame, node.for_in, [node.key, node.value])[0]:
-        result = result.updated(key.value, value) if isinstance(key, Literal) else result.opened(value)
+    elements = [node.key, node.value]
+    match node.value:
+        case cst.IfExp(test=cst.Comparison(left=asked), body=body, orelse=orelse) if asked.deep_equals(
+            node.key
+        ):
+            elements += [body, orelse]
+        case _:
+            pass
+    for key, value, *either in _comprehension(frame, node.for_in, elements)[0]:
+        # whichever key is looked up later, it settles what was asked of one that is not known
+        some = join(None, *either) if either else value
+        result = result.updated(key.value, value) if isinstance(key, Literal) else result.opened(some)
     return containers.with_cell(frame, node, result)
 
 

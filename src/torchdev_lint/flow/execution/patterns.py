@@ -30,7 +30,7 @@ from torchdev_lint.flow.domain.values import (
     join,
 )
 from torchdev_lint.flow.execution import mixed_lists
-from torchdev_lint.flow.instances import dict_classes, list_classes, special_methods
+from torchdev_lint.flow.instances import computed_attributes, dict_classes, list_classes, special_methods
 from torchdev_lint.flow.instances.objects import (
     as_tuple,
     forget_attributes,
@@ -98,6 +98,8 @@ def _assign_attribute(frame: Frame, receiver: cst.BaseExpression, name: str, val
             assign(frame, receiver, UNKNOWN)
         case Object() if (setter := _setter(frame, holder, name)) is not None:
             _run_setter(frame, setter, receiver, value)
+        case Object() if computed_attributes.is_set(frame, holder, name, value):
+            pass
         case _:
             if _is_given_elsewhere(frame, holder, value):
                 forget_unmoved(frame)

@@ -636,11 +636,23 @@ _NOT_DERIVED_FROM = (_CONTAINERS - {"builtins.tuple"}) | {
 """Classes that an instance is of only if its class derives from them."""
 
 
+_DICTS = frozenset({"builtins.dict", "typing.Dict", "collections.OrderedDict", "typing.OrderedDict"})
+"""Classes that a class of the program may derive from and be a dict."""
+
+_OF_DICTS = {"builtins.dict", "typing.Dict"} | {
+    f"{module}.{name}Mapping"
+    for module in ("collections", "collections.abc", "typing")
+    for name in ("", "Mutable")
+}
+"""What every dict is an instance of (https://docs.python.org/3/library/collections.abc.html)."""
+
+
 def _is_instance_of(frame: Frame, thing: Object, asked: tuple[Value, ...]) -> bool | None:
     """Whether what the program made of a class that it defines itself is of one of the classes; None where it is not known."""
     state, model = frame.state(thing), frame.state(thing).model
-    if state.kind != "instance" or thing.key[0] != "made" or model is None or model.has_unseen_base():
+    if state.kind != "instance" or thing.key[0] != "made" or model is None or model.has_unseen_base(_DICTS):
         return None
+    is_dict = not _DICTS.isdisjoint(model.imported_bases())
     answers: list[bool | None] = []
     for one in asked:
         match one:
@@ -652,6 +664,8 @@ def _is_instance_of(frame: Frame, thing: Object, asked: tuple[Value, ...]) -> bo
                 answers.append(None if abstract else False)
             case Api(path="builtins.tuple" | "collections.abc.Sequence" | "typing.Sequence"):
                 answers.append(model.is_tuple)
+            case Api(path=path) if is_dict and path in _DICTS | _OF_DICTS:
+                answers.append(True if path in _OF_DICTS else None)
             case Api(path=path) if path in _NOT_DERIVED_FROM:
                 answers.append(False)
             case _:

@@ -29,6 +29,17 @@ def called_on_default_device(name: str, method: bool, *modules: cst.Module) -> b
     return _is_called_within(_places(modules), f".{name}" if method else name, frozenset())
 
 
+def builders(name: str, module: cst.Module) -> frozenset[str]:
+    """The outermost definitions of a file that build the class of this name, or build what does."""
+    places, found, pending = _calls(module), set[str](), [name]
+    while pending:
+        for place in places.get(pending.pop(), []):
+            if place.definition is not None and place.definition not in found | {name}:
+                found.add(place.definition)
+                pending.append(place.definition)
+    return frozenset(found)
+
+
 class _Place(NamedTuple):
     """A call: whether it stands in such a block, the outermost definition that it stands in, and the function, as that is called."""
 

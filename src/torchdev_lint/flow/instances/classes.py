@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import libcst as cst
@@ -126,14 +126,21 @@ class ClassModel:
             )
         return self._imported_bases
 
-    def has_unseen_base(self) -> bool:
-        """Whether a base class outside the file (other than nn.Module's like and object) may define anything."""
+    def has_unseen_base(self, beside: Collection[str] = ()) -> bool:
+        """Whether a base class outside the file (other than nn.Module's like and object, and some others) may define anything."""
         return any(
             not isinstance(base, Class)
             and not (
                 isinstance(base, Api)
                 and base.path
-                in ("torch.nn.Module", "builtins.object", "abc.ABC", "typing.Generic", "typing.NamedTuple")
+                in (
+                    "torch.nn.Module",
+                    "builtins.object",
+                    "abc.ABC",
+                    "typing.Generic",
+                    "typing.NamedTuple",
+                    *beside,
+                )
             )
             for model in self.lineage()
             for base in model.bases

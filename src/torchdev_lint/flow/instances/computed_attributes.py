@@ -1,5 +1,7 @@
 """Attributes that a method computes: `__get__` of a descriptor that the class holds, `__getattr__` for what is not there.
 
+And those that a class derived from `dict` sets by `__setattr__`, mostly as items.
+
 https://docs.python.org/3/reference/datamodel.html#customizing-attribute-access
 """
 
@@ -13,6 +15,7 @@ from torchdev_lint.flow.domain.values import UNKNOWN, Api, Class, Function, Lite
 from torchdev_lint.flow.instances import dict_classes
 
 _ITEMS = frozenset({"builtins.dict.__getitem__", "builtins.dict.get"})
+_SETS_ITEM = "builtins.dict.__setitem__"
 
 
 def by_descriptor(frame: Frame, thing: Object, held: Value) -> Value | None:
@@ -45,13 +48,42 @@ def where_there_is_none(frame: Frame, thing: Object, name: str) -> Value | None:
     return None if found == UNKNOWN else found
 
 
+def is_set(frame: Frame, thing: Object, name: str, value: Value) -> bool:
+    """Set an attribute of an instance of a class that derives from `dict` and says what becomes of it; whether it does."""
+    model = frame.state(thing).model
+    if model is None or name.startswith("__") or dict_classes.held_by(frame, thing) is None:
+        return False
+    alias, method = model.class_attribute("__setattr__"), model.find("__setattr__")
+    if isinstance(alias, Api) and alias.path == _SETS_ITEM:
+        from torchdev_lint.flow.execution import containers
+
+        containers.call_dict_method(frame, thing, "__setitem__", _site("__setitem__", [Literal(name), value]))
+    elif method is not None:
+        setter = model.function(method, "__setattr__", thing)
+        if _followed(frame, setter, [Literal(name), value]) is None:
+            dict_classes.forget(frame, thing)
+    else:
+        return False
+    return True
+
+
 def _run(frame: Frame, method: Function, given: list[Value]) -> Value:
+    found = _followed(frame, method, given)
+    return UNKNOWN if found is None else found
+
+
+def _followed(frame: Frame, method: Function, given: list[Value]) -> Value | None:
+    """What a method gives; None if it cannot be followed."""
     from torchdev_lint.flow.calling.functions import call, can_follow
 
-    site = CallSite(cst.Name(method.name), tuple(Argument(one, Unwritten(cst.Name("_"))) for one in given))
+    site = _site(method.name, given)
     if not can_follow(frame, method, site):
-        return UNKNOWN
+        return None
     alive = frame.alive
     result = call(frame, method, site)
     frame.alive = alive  # `raise AttributeError` says that there is none
     return result
+
+
+def _site(name: str, given: list[Value]) -> CallSite:
+    return CallSite(cst.Name(name), tuple(Argument(one, Unwritten(cst.Name("_"))) for one in given))

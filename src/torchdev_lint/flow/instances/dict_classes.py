@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.domain.environment import refreshed
-from torchdev_lint.flow.domain.values import UNKNOWN, Entries, Object, Value, each_of
+from torchdev_lint.flow.domain.values import UNKNOWN, Api, Entries, Object, Value, each_of
 
 if TYPE_CHECKING:
     from torchdev_lint.flow.instances.classes import ClassModel
@@ -75,7 +75,8 @@ def begin(frame: Frame, thing: Object, entries: Entries) -> None:
     state = frame.state(thing)
     name = kept_as(state.model)
     if name is not None and state.model is not None:
-        if state.model.find("__setattr__") or state.model.class_attribute("__setattr__") != UNKNOWN:
+        alias = state.model.class_attribute("__setattr__")
+        if alias != UNKNOWN and not (isinstance(alias, Api) and alias.path.startswith("builtins.dict.")):
             entries = entries.opened(UNKNOWN)  # setting an attribute may well set an item
         kept = Entries(entries.entries, entries.default, entries.open, cell=("cell", thing.key, frame.salt))
         assert kept.cell is not None

@@ -85,16 +85,19 @@ def _modules(frame: Frame, site: CallSite) -> Iterator[Object]:
     argument = site.get(0, "params")
     if argument is None:
         return
-    for node in walk(argument.node.value):
-        match node:
-            case cst.Call(func=cst.Attribute(value=receiver, attr=cst.Name(value="parameters"))) if (
-                dotted(receiver) is not None
-            ):
-                value = frame.evaluate(receiver)
-                if isinstance(value, Object):
-                    yield value
-            case _:
-                pass
+    named = (one for one in parameter_groups.owners(frame, argument.node.value) if one is not None)
+    written = (
+        node.func.value
+        for node in walk(argument.node.value)
+        if isinstance(node, cst.Call)
+        and isinstance(node.func, cst.Attribute)
+        and node.func.attr.value == "parameters"
+        and dotted(node.func.value) is not None
+    )
+    for owner in {id(one): one for one in (*written, *named)}.values():
+        value = frame.evaluate(owner)
+        if isinstance(value, Object):
+            yield value
 
 
 def call_method(frame: Frame, thing: Object, name: str, site: CallSite) -> None:

@@ -62,6 +62,14 @@ def note_built(frame: Frame, node: cst.BaseExpression) -> None:
         frame.analysis.spots[id(node), frame.uid] = _spot(frame, node)
 
 
+_AMONG = "built among others"
+
+
+def is_one_of_several(frame: Frame, node: cst.CSTNode) -> bool:
+    """Whether the call that a module counts as built by gave other things with it: `net, loss = build(cfg)`."""
+    return (_AMONG, id(node)) in frame.analysis.notes
+
+
 def built_with(
     frame: Frame, whole: Object, node: cst.BaseExpression, done: set[Object] | None = None
 ) -> None:
@@ -88,10 +96,13 @@ def returned(frame: Frame, value: Value, node: cst.CSTNode, child: Frame) -> Non
         _built_by_call(frame, value, node, child.uid)
 
 
-def _built_by_call(frame: Frame, value: Value, node: cst.BaseExpression, first: int) -> None:
+def _built_by_call(
+    frame: Frame, value: Value, node: cst.BaseExpression, first: int, *, among: bool = False
+) -> None:
     """A function of another file returned what it built in an activation since the `first`: in the file that is checked its call did.
 
     That file has no other place where the module could be moved, and what is told of the other file is told where that is checked.
+    `among`: it is one of several things that the call gave, which cannot be moved as a whole.
     """
     match value:
         case Object():
@@ -99,17 +110,20 @@ def _built_by_call(frame: Frame, value: Value, node: cst.BaseExpression, first: 
             origin = state.device.origin if isinstance(state.device, Cpu) else None
             made_there = origin is not None and origin.what == "made" and origin.frame >= first
             if state.kind == "module" and not state.moved and made_there:
-                note_built(frame, node)
+                if among:
+                    frame.analysis.notes[_AMONG, id(node)] = True
+                else:
+                    note_built(frame, node)
                 built_with(frame, value, node)
         case Items(items):
             for item in items:
-                _built_by_call(frame, item, node, first)
+                _built_by_call(frame, item, node, first, among=True)
         case Entries():
             for entry in value.values():
-                _built_by_call(frame, entry, node, first)
+                _built_by_call(frame, entry, node, first, among=True)
         case Either(_, then, otherwise):
-            _built_by_call(frame, then, node, first)
-            _built_by_call(frame, otherwise, node, first)
+            _built_by_call(frame, then, node, first, among=among)
+            _built_by_call(frame, otherwise, node, first, among=among)
         case _:
             pass
 

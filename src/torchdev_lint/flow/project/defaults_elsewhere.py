@@ -13,7 +13,11 @@ import libcst as cst
 from torchdev_lint.flow.activation.analysis import Analysis
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.domain.lattice import ATTRIBUTE, Conflict, Cpu, Leaf
-from torchdev_lint.flow.instances.built_within import built_on_default_device, called_on_default_device
+from torchdev_lint.flow.instances.built_within import (
+    builders,
+    built_on_default_device,
+    called_on_default_device,
+)
 from torchdev_lint.flow.project.accelerator_programs import leading_here
 from torchdev_lint.flow.project.project_calls import module_name
 from torchdev_lint.flow.project.reach import MAX_NAMES, blocks, said, with_imported
@@ -121,13 +125,28 @@ def _is_in_blocks(frame: Frame, found: Conflict) -> bool:
 def _is_only_in_blocks(analysis: Analysis, name: str, built: bool, method: bool) -> bool:
     # a class may be imported from wherever its package names it again
     told = name if built else module_name(analysis)
-    callers = analysis.imports.callers(name, told)
-    if _files_with_blocks(analysis).isdisjoint(path for path, _ in callers):
+    callers = dict(analysis.imports.callers(name, told))
+    for outer in builders(name, analysis.module) if built else ():
+        callers |= analysis.imports.callers(outer, outer)
+    managers = analysis.learn(_files_with_managers, analysis)
+    if not managers and _files_with_blocks(analysis).isdisjoint(callers):
         return False
-    modules = analysis.module, *(tree for _, tree in callers)
+    modules = analysis.module, *({**managers, **callers}.values() if callers else ())
     if built:
         return built_on_default_device(name, *modules)
     return called_on_default_device(name, method, *modules)
+
+
+def _files_with_managers(analysis: Analysis) -> dict[str, cst.Module]:
+    """The files with such blocks in context managers of their own: what enters those names no device."""
+    known: dict[str, cst.Module] | None = analysis.notes.get("files with managers")
+    if known is None:
+        known = analysis.notes["files with managers"] = {
+            path: tree
+            for path, text in analysis.imports.mentioning("contextmanager") or ()
+            if _has_block(text) and (tree := analysis.imports.parsed(path)) is not None
+        }
+    return known
 
 
 def _files_with_blocks(analysis: Analysis) -> frozenset[str]:

@@ -19,7 +19,7 @@ from torchdev_lint.flow.activation.events import (
     UnregisteredModule,
     UnregisteredTensor,
 )
-from torchdev_lint.flow.activation.placement_events import HostArgument
+from torchdev_lint.flow.activation.placement_events import GeneratorMismatch, HostArgument, StateBeforeMove
 from torchdev_lint.flow.domain.lattice import Leaf
 from torchdev_lint.flow.domain.values import Function
 from torchdev_lint.flow.nn_modules.seen_to_work import DRIVEN, is_given_on_host, met
@@ -58,13 +58,18 @@ def with_scripts(analysis: Analysis, told: Iterable[Event], met: Iterable[Functi
         for key, event in before.items()
         if key in analysis.events and analysis.events[key] is not event
     }
-    blamed = {root for event in events if (root := _fault(event)) is not None}
-    for event in events:
-        if not _is_refuted(analysis, event):
-            yield better.get(id(event), event)
-    for key, event in analysis.events.items():
-        if key not in before and _is_certain(event) and _fault(event) not in blamed:
+    told_anyway = [better.get(id(event), event) for event in events if not _is_refuted(analysis, event)]
+    blamed = {root for event in told_anyway if _is_certain(event) and (root := _fault(event)) is not None}
+    added = [
+        event
+        for key, event in analysis.events.items()
+        if key not in before and _is_certain(event) and _fault(event) not in blamed
+    ]
+    proved = {root for event in added if (root := _fault(event)) is not None}
+    for event in told_anyway:
+        if _is_certain(event) or _fault(event) not in proved:
             yield event
+    yield from added
 
 
 def _scripts(analysis: Analysis) -> list[str]:
@@ -95,7 +100,7 @@ def _is_certain(event: Event) -> bool:
             | HostArgument(certain=certain)
         ):
             return certain
-        case ModelCall() | UnregisteredModule():
+        case ModelCall() | UnregisteredModule() | GeneratorMismatch() | StateBeforeMove():
             return True
         case _:
             return False

@@ -261,6 +261,10 @@ class Project:
         path = value.location.file
         return None if path is None else self.sources.tree(path)
 
+    def parsed(self, path: str) -> cst.Module | None:
+        """Another file of the project, as `mentioning` names it, parsed but not read."""
+        return self.sources.tree(path)
+
     def in_notebooks(self, word: str) -> bool:
         """Whether a notebook of the project, other than the checked one, has a word."""
         return bool(self._notebooks_with(word))

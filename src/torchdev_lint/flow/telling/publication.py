@@ -135,6 +135,8 @@ def _built(frame: Frame, report: Report, callee: Callee, found: Conflict, unmove
     spot = placements.spot_of(frame, unmoved, callee.thing, report.given, found.right)
     if spot is not None:
         return Built(unmoved.node, spot[1], at_fault, spot[0])
+    if placements.is_one_of_several(frame, unmoved.node):
+        return Built(unmoved.node, None, at_fault)
     target = target_expression(report.frame, report.given)
     usable = target is not None and report.frame.bound_before(target, unmoved)
     return Built(unmoved.node, target if usable else None, at_fault)

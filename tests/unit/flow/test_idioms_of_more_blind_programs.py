@@ -1,0 +1,451 @@
+"""What a third round of programs and projects taught (docs/programs.md), and the repositories beside them, each idiom wrong and right."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from torchdev_lint.config import Config
+from torchdev_lint.diagnostics import Applicability
+from torchdev_lint.engine.check import check_source
+from torchdev_lint.engine.findings import findings
+from torchdev_lint.engine.parsing import judge_of
+from torchdev_lint.engine.sources import DiskSources
+from torchdev_lint.fixes.fixpoint import fix_text
+from torchdev_lint.rules.codes import OFF_BY_DEFAULT
+
+DEFAULT = Config(off_by_default=OFF_BY_DEFAULT)
+Checked = Callable[[Path, dict[str, str], str], list[str]]
+
+START = """\
+import torch
+from torch import nn
+from torch.utils._pytree import tree_map
+from torch.utils.data import DataLoader
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+"""
+
+
+def told(text: str) -> list[str]:
+    return sorted({one.code for one in findings(START + textwrap.dedent(text), "train.py", DEFAULT)})
+
+
+OPTIONS = """
+        class Options(dict):
+            __getattr__ = dict.__getitem__
+            {0}
+        def to_device(obj):
+            if torch.is_tensor(obj):
+                return obj.to(device)
+            if isinstance(obj, {1}):
+                return Options({{key: to_device(value) for key, value in obj.items()}})
+            return obj
+        given = Options(scale=torch.ones(3), size=3)
+        {2}
+        given.scale * torch.ones(3, device=device)
+"""
+SETTER = "__setattr__ = dict.__setitem__"
+METHOD = "def __setattr__(self, key, value): self[key] = value"
+WHOLE = "given = to_device(given)"
+
+# what stands for {0}, and what is found then
+CASES: dict[str, tuple[str, Sequence[tuple[str | tuple[str, ...], list[str]]]]] = {
+    "what a module gives that has its own place, beside what it is given on the GPU": (
+        """
+        class Warp(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.conv = nn.Conv2d(3, 2, 3)
+            def warp(self, x, flow):
+                grid = torch.ones(flow.shape)
+                if x.is_cuda:
+                    {0}
+                mask = torch.ones(x.size()).cuda()
+                return grid * mask
+            def forward(self, x):
+                y = self.conv(x)
+                return self.warp(y, y)
+        """,
+        [("grid = grid.cuda()", ["TDV016", "TDV018"]), ("pass", ["TDV005", "TDV018"])],
+    ),
+    "items that are moved by their key": (
+        """
+        class Engine:
+            KEYS = ("image", "target")
+            def prepare(self, batch):
+                return {{k: v.to(device) if {0} else v for k, v in batch.items()}}
+            def run(self, loader):
+                for batch in map(self.prepare, loader):
+                    torch.zeros(3) + batch["meta"]["joints"]
+        """,
+        [("k in self.KEYS", []), ("isinstance(v, torch.Tensor)", ["TDV005"])],
+    ),
+    "a hook that brings back what a module gives": (
+        """
+        def fetch(module, args, output):
+            return tree_map(lambda v: {0} if isinstance(v, torch.Tensor) else v, output)
+        class Server:
+            def __init__(self, model):
+                self.model = model.to(device)
+                self.handle = self.model.register_forward_hook(fetch)
+            def ask(self, x):
+                return self.model(x.to(device))["median"].numpy()
+        """,
+        [("v.cpu()", []), ("v * 2", ["TDV010"])],
+    ),
+    "a module that brings what its methods are given": (
+        """
+        class Inner(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.emb = nn.Embedding(3, 3)
+            def encode(self, x):
+                return self.emb(x)
+        class Placed(nn.Module):
+            def __init__(self, inner):
+                super().__init__()
+                self.inner = inner.to(device)
+            {0}
+                value = getattr(self.inner, name)
+                return lambda *given: value(*(one.to(device) for one in given))
+        Placed(Inner()).encode(torch.tensor([1]))
+        """,
+        [("def __getattr__(self, name):", []), ("def get(self, name):", ["TDV001"])],
+    ),
+    "dicts with attributes": (
+        OPTIONS,
+        [
+            ((SETTER, "Options", ""), ["TDV005"]),
+            ((SETTER, "Options", WHOLE), []),
+            ((SETTER, "dict", WHOLE), []),
+            ((SETTER, "list", WHOLE), ["TDV005"]),
+            (("pass", "Options", WHOLE), []),
+            ((METHOD, "Options", WHOLE), []),
+            ((METHOD, "Options", "given.scale = torch.ones(3).to(device)"), []),
+            ((METHOD, "Options", "given.scale = torch.ones(3)"), ["TDV005"]),
+            ((SETTER, "Options", "given.scale = torch.ones(3).to(device)"), []),
+            (("pass", "Options", "given['scale'] = given.scale.to(device)"), []),
+        ],
+    ),
+    "what is kept when it was asked for once": (
+        """
+        class Graph:
+            def __init__(self):
+                self.raw, self.kept = torch.ones(3, 3), {{}}
+            def normal(self):
+                if "norm" not in self.kept:
+                    self.kept["norm"] = self.raw / self.raw.sum()
+                return self.kept["norm"]
+            def to(self, place):
+                self.raw = self.raw.to(place)
+                {1}
+                return self
+        graph = Graph()
+        {0}
+        graph.to(device)
+        graph.normal() @ torch.ones(3, 3, device=device)
+        """,
+        [
+            (("print(graph.normal())", "pass"), ["TDV004"]),
+            (("print(graph.raw)", "pass"), []),
+            (("print(graph.normal())", "self.kept.clear()"), []),
+        ],
+    ),
+    "copies of the parameters of groups": (
+        """
+        net = nn.Linear(3, 3)
+        decay, rest = [], []
+        for name, p in net.named_parameters():
+            {0}
+        decay = decay
+        groups = [{{"params": [p for p in net.parameters() if p.dim() > 1]}}, {{"params": rest}}]
+        base = torch.optim.SGD({1}, lr=0.1)
+        {2}
+        slow = [[p.detach().clone() for p in g["params"]] for g in base.param_groups]
+        net.to(device)
+        for group, kept in zip(base.param_groups, slow):
+            for p, s in zip(group["params"], kept):
+                s += p - s
+        """,
+        [
+            (("rest.append(p)", "groups", ""), ["TDV004"]),
+            (("rest.append(p)", "rest", ""), ["TDV004"]),
+            (("rest.append(p)", "groups", "net.to(device)"), []),
+            (("rest.append(torch.ones(1))", "groups", ""), []),
+            (("rest.extend(ones(p))", "groups", ""), []),
+        ],
+    ),
+    "an optimizer of named lists whose state is restored before the move": (
+        """
+        net = nn.Linear(3, 3)
+        weights = [p for n, p in net.named_parameters() if n != "bias"]
+        optimizer = torch.optim.Adam([{{"params": weights}}])
+        {0}
+        optimizer.load_state_dict(torch.load("last.pt", map_location="cpu"))
+        net.to(device)
+        net(torch.ones(1, 3, device=device)).sum().backward()
+        optimizer.step()
+        """,
+        [("", ["TDV014"]), ("net.to(device)", [])],
+    ),
+    "what is taken for a tensor if it is one": (
+        """
+        class Boxes:
+            def __init__(self, tensor):
+                place = tensor.device if isinstance(tensor, torch.Tensor) else {0}
+                self.tensor = torch.zeros(0, 4, device=place)
+        def match(targets, rows):
+            for target in [t["boxes"].to(device) for t in targets]:
+                for row in rows:
+                    target.tensor + Boxes(torch.cat((row - 1, row + 1))).tensor
+        """,
+        [('torch.device("cpu")', [])],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_wrong_and_right(name: str) -> None:
+    text, ways = CASES[name]
+    for put, found in ways:
+        given = (put,) if isinstance(put, str) else put
+        assert told(text.format(*given)) == found, put
+
+
+# -- default devices of contexts in other files
+
+FLOW = """\
+import torch
+from torch import nn
+
+class Coupling(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.mask = torch.arange(n) % 2
+        self.net = nn.Linear(n, n)
+
+    def forward(self, x):
+        return self.net(self.mask * x)
+
+class Flow(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.layers = nn.ModuleList(Coupling(n) for _ in range(3))
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+"""
+RUNTIME = """\
+from contextlib import contextmanager
+import torch
+
+class Runtime:
+    def __init__(self):
+        self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+    @contextmanager
+    def scope(self):
+        {0}
+            yield self
+"""
+MAIN = """\
+import torch
+from flow import Flow
+from runtime import Runtime
+
+rt = Runtime()
+{0}
+    flow = Flow(4)
+print(flow(torch.ones(4, device=rt.device)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("block", "entered", "found"),
+    [
+        ("with self.device:", "with rt.scope():", []),
+        ("with torch.no_grad():", "with rt.scope():", ["TDV006"]),
+        ("with self.device:", "if rt:", ["TDV006"]),
+    ],
+)
+def test_a_class_that_is_built_in_the_context_of_another_file(
+    tmp_path: Path, checked: Checked, block: str, entered: str, found: list[str]
+) -> None:
+    """By another class of its own file, which is built in a context manager that a third file defines."""
+    files = {"flow.py": FLOW, "runtime.py": RUNTIME.format(block), "main.py": MAIN.format(entered)}
+    assert checked(tmp_path, files, "flow.py") == found
+
+
+# -- what scripts prove
+
+LAYERS = """\
+import torch
+from torch import nn
+
+class Embed(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.row = nn.Embedding(n, n)
+
+    def positions(self, n):
+        return torch.arange(n{0})
+
+    def forward(self, x):
+        return x + self.row(self.positions(x.size(0)))
+"""
+SCRIPT = """\
+import torch
+from layers import Embed
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+embed = Embed(4){0}
+embed(torch.ones(4, 4){0})
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "moved", "found"),
+    [
+        ("", ".to(device)", ["TDV001"]),
+        (", device=self.row.weight.device", ".to(device)", []),
+        ("", "", []),
+    ],
+)
+def test_what_may_be_wrong_and_is_where_a_script_runs_it(
+    tmp_path: Path, checked: Checked, made: str, moved: str, found: list[str]
+) -> None:
+    """Alone it is TDV105's, which is off."""
+    files = {"layers.py": LAYERS.format(made), "main.py": SCRIPT.format(moved)}
+    assert checked(tmp_path, files, "layers.py") == found
+
+
+EXPERIMENT = """\
+import torch
+
+class Experiment:
+    def __init__(self, net, optimizer):
+        self.net, self.optimizer = net, optimizer
+
+    def load(self):
+        self.optimizer.load_state_dict(torch.load("last.pt", map_location="cpu"))
+"""
+BUILD = """\
+import torch
+from torch import nn
+from experiment import Experiment
+
+def build(device):
+    net = nn.Linear(3, 3)
+    {0}
+    experiment = Experiment(net, torch.optim.Adam(net.parameters()))
+    experiment.load()
+    experiment.net.to(device)
+    return experiment
+"""
+TRAIN = """\
+import torch
+from build import build
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+experiment = build(device)
+experiment.net(torch.ones(1, 3, device=device)).sum().backward()
+experiment.optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(("earlier", "found"), [("pass", ["TDV014"]), ("net.to(device)", [])])
+def test_state_that_a_method_of_another_file_restores_too_early(
+    tmp_path: Path, checked: Checked, earlier: str, found: list[str]
+) -> None:
+    files = {"experiment.py": EXPERIMENT, "build.py": BUILD.format(earlier), "train.py": TRAIN}
+    assert checked(tmp_path, files, "build.py") == found
+
+
+# -- edits
+
+PAIR = """\
+from torch import nn
+
+def build():
+    {0}
+"""
+USES = """\
+import torch
+from pair import build
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+net{0} = build()
+net(torch.ones(3, 3, device=device))
+"""
+
+
+@pytest.mark.parametrize(
+    ("built", "others", "edited"),
+    [
+        ("return nn.Linear(3, 3)", "", "net = build().to(device)"),
+        ("return nn.Linear(3, 3), nn.MSELoss()", ", loss", None),
+    ],
+)
+def test_what_was_built_among_others_is_not_moved_with_them(
+    tmp_path: Path, built: str, others: str, edited: str | None
+) -> None:
+    """A tuple has no `.to`."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "pair.py").write_text(PAIR.format(built))
+    path = tmp_path / "uses.py"
+    path.write_text(USES.format(others))
+    (one,) = check_source(path.read_text(), str(path), DEFAULT, DiskSources())
+    assert one.code == "TDV001"
+    assert (one.fix is None) == (edited is None)
+    if one.fix is not None:
+        (edit,) = one.fix.edits
+        assert (edit.content, edit.range.start.row) == (".to(device)", 5)
+
+
+TURNS = """\
+import torch
+
+def advantages(rewards, last):
+    last = last.cuda()
+    running = torch.zeros(3)
+    for t in range(4):
+        delta = rewards[t] + last
+        running = delta + 0.9 * running
+        last = torch.zeros(3)
+    return running
+
+advantages([torch.zeros(3)] * 4, torch.zeros(3))
+"""
+
+
+def test_two_that_take_turns_are_not_brought_to_each_other_for_ever() -> None:
+    def check(text: str) -> list[object]:
+        return list(findings(text, "a.py", DEFAULT))
+
+    fixed = fix_text(TURNS, check, judge_of(TURNS), frozenset(Applicability))  # type: ignore[arg-type]
+    assert fixed.errors == ()
+    assert ".device).to(" not in fixed.text
+    assert fixed.text != TURNS
+
+
+# -- notebooks
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("x.cpu()", []),
+        ("x.to('cpu')", []),
+        ("y.to(device)", ["TDV003"]),
+        ("def f():\n    z = torch.ones(3, device=device)\n    z.cpu()\n    return z + 1", ["TDV003"]),
+    ],
+)
+def test_a_cell_shows_what_is_on_the_accelerator(line: str, found: list[str]) -> None:
+    cells = [f"{START}x = torch.ones(3).to(device)\ny = torch.ones(3)", line, "print(x + 1, y + 1)"]
+    found_in = findings("\n".join(cells), "a.ipynb", DEFAULT)
+    assert [one.code for one in found_in] == found
