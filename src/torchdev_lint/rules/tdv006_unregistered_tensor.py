@@ -68,6 +68,11 @@ class UnregisteredTensorRule(Rule):
 
 
 def _fix(event: UnregisteredTensor) -> NodeFix | None:
+    if event.listed is not None and event.nn is not None:
+        one = f"{event.nn}.Parameter(t, requires_grad=False)"
+        before = NodeEdit(event.listed, "before", f"{event.nn}.ParameterList({one} for t in ")
+        both = (before, NodeEdit(event.listed, "after", ")"))
+        return NodeFix(both, Applicability.UNSAFE, f"Keep them in `{event.nn}.ParameterList`")
     if event.value is None or event.receiver is None:
         return None
     if event.late:

@@ -407,6 +407,75 @@ def test_what_was_built_among_others_is_not_moved_with_them(
         assert (edit.content, edit.range.start.row) == (".to(device)", 5)
 
 
+LOSSES = """
+config = read_config()
+if not torch.cuda.is_available():
+    config["device"] = "cpu"
+def plain(n):
+    return nn.CrossEntropyLoss()
+def weighted(n):
+    w = torch.ones(n)
+    return nn.CrossEntropyLoss(weight=w)
+TABLE = {"plain": plain, "weighted": weighted}
+class Trainer:
+    def __init__(self, config):
+        self.device = torch.device(config["device"])
+        self.net = nn.Linear(3, 3).to(self.device)
+        self.loss = TABLE[config["name"]](3)
+    def step(self):
+        x = torch.ones(3, 3).to(self.device)
+        return self.loss(self.net(x), x.argmax(1))
+Trainer(config).step()
+"""
+
+
+def test_one_of_several_losses_is_moved_where_it_is_kept() -> None:
+    """Which of the functions builds it is not known, nor do they know the device."""
+    (one,) = findings(START + LOSSES, "train.py", DEFAULT)
+    assert one.code == "TDV001"
+    assert one.fix is not None
+    (edit,) = one.fix.edits
+    line = (START + LOSSES).splitlines()[edit.range.start.row - 1]
+    assert (edit.content, line.strip()) == (".to(self.device)", 'self.loss = TABLE[config["name"]](3)')
+
+
+MASKS = """
+class Flow(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(n, n) for _ in range(4))
+        self.masks = {0}
+    def forward(self, x):
+        for layer, mask in zip(self.layers, self.masks):
+            x = layer(x * mask)
+        return x
+    {1}
+Flow(3).to(device)(torch.ones(3, device=device))
+"""
+PARAMETERS = "nn.ParameterList(nn.Parameter(t, requires_grad=False) for t in {0})"
+
+
+@pytest.mark.parametrize(
+    ("made", "more", "kept"),
+    [
+        ("[torch.ones(n) for _ in range(4)]", "", True),
+        ("[torch.ones(n), torch.zeros(n)]", "", True),
+        ("[torch.ones(n) for _ in range(4)]", "def more(self): self.masks.append(torch.ones(3))", False),
+        ("[torch.ones(n) for _ in range(4)]", "def more(self): self.masks[0] = torch.ones(3)", False),
+        ("make(n)", "", False),
+    ],
+)
+def test_a_list_of_tensors_becomes_one_of_parameters(made: str, more: str, kept: bool) -> None:
+    """They move with the module, and are no parameters to be trained."""
+    text = f"{START}def make(n):\n    return [torch.ones(n) for _ in range(4)]\n{MASKS.format(made, more)}"
+    (one,) = findings(text, "flow.py", DEFAULT)
+    assert one.code == "TDV006"
+    assert (one.fix is not None) == kept
+    if one.fix is not None:
+        before, after = one.fix.edits
+        assert before.content + made + after.content == PARAMETERS.format(made)
+
+
 TURNS = """\
 import torch
 
@@ -449,3 +518,34 @@ def test_a_cell_shows_what_is_on_the_accelerator(line: str, found: list[str]) ->
     cells = [f"{START}x = torch.ones(3).to(device)\ny = torch.ones(3)", line, "print(x + 1, y + 1)"]
     found_in = findings("\n".join(cells), "a.ipynb", DEFAULT)
     assert [one.code for one in found_in] == found
+
+
+AVERAGES = """
+net = nn.Linear(3, 3)
+mean = {k: p.detach().clone() for k, p in net.named_parameters()}
+net.to("cuda")
+for k, p in net.named_parameters():
+    mean[k].mul_(0.9)CHANGE
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "edited"),
+    [
+        (".add_(p, alpha=0.1)", ".add_(p.to(mean[k].device), alpha=0.1)"),
+        (".clamp_(0, 1).lerp_(p, 0.1)", ".clamp_(0, 1).lerp_(p.to(mean[k].device), 0.1)"),
+        (".square().add_(p)", None),
+    ],
+)
+def test_what_is_changed_in_place_more_than_once_stays(change: str, edited: str | None) -> None:
+    text = START + AVERAGES.replace("CHANGE", change)
+    (one,) = findings(text, "train.py", DEFAULT)
+    assert one.code == "TDV004"
+    assert (one.fix is None) == (edited is None)
+    if one.fix is not None:
+        (edit,) = one.fix.edits
+        line = text.splitlines()[edit.range.start.row - 1]
+        column = edit.range.start.column - 1
+        after = line[:column] + edit.content + line[edit.range.end.column - 1 :]
+        assert edited is not None
+        assert after.endswith(edited)

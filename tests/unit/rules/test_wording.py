@@ -103,8 +103,8 @@ net(torch.zeros(2, device="cuda"))
     ("line", "result", "message"),
     [
         (
-            "self.m = [torch.ones(2)]",
-            "self.fc(x) * self.m[0]",
+            "self.m = {'a': torch.ones(2)}",
+            "self.fc(x) * self.m['a']",
             "a tensor in `self.m` is not registered: it stays on the CPU and meets `self.fc(x)` on `cuda`",
         ),
         (
@@ -117,7 +117,7 @@ net(torch.zeros(2, device="cuda"))
 def test_what_an_unregistered_tensor_meets(line: str, result: str, message: str) -> None:
     diagnostic = found(NET.format(line, result), "TDV006")
     assert diagnostic.message == message
-    assert (diagnostic.fix is None) == ("[" in line)
+    assert (diagnostic.fix is None) == ("{" in line)
 
 
 VISIBLE = "import os\nos.environ['CUDA_VISIBLE_DEVICES'] = '{0}'\n{1}\n"

@@ -193,6 +193,9 @@ class UnregisteredTensor:
     late: bool = False
     target: str | None = None
     needs_parentheses: bool = False
+    listed: Any = None
+    """The list that is assigned, if it is written out, holds tensors and stays as it is; and what `torch.nn` is called there."""
+    nn: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

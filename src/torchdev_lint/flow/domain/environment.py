@@ -213,6 +213,8 @@ def _held(key: Key, state: State, name: str, other: State) -> Value:
         return kept
     if name == "device" and state.kind == "module":
         return DeviceValue(state.device, is_object=False)
+    if name.startswith("["):
+        return Object(("item", key, name[1:-1]), "")  # `cfg["device"]`, as it is read elsewhere
     return Object(("attr", key, name), f"self.{name}" if key[0] == "self" else name)
 
 

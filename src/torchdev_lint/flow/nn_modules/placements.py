@@ -24,7 +24,16 @@ from torchdev_lint.flow.domain.lattice import (
     device_atoms,
     leaves,
 )
-from torchdev_lint.flow.domain.values import Class, DeviceValue, Either, Entries, Items, Object, Value
+from torchdev_lint.flow.domain.values import (
+    Class,
+    DeviceValue,
+    Either,
+    Entries,
+    Items,
+    Object,
+    Value,
+    each_of,
+)
 from torchdev_lint.flow.torch_calls import device_values
 
 
@@ -165,14 +174,19 @@ def _just_built(device: Device) -> bool:
 
 
 def note_assigned(frame: Frame, node: cst.BaseExpression, value: Value) -> None:
-    """The value of `node` is assigned: if it is a module that is still where it was built, it could be moved here."""
-    if not isinstance(value, Object) or type(node) not in (cst.Name, cst.Attribute, cst.Call):
+    """The value of `node` is assigned: if it is a module that is still where it was built, whichever of several, it could be moved here."""
+    if type(node) not in (cst.Name, cst.Attribute, cst.Call) or frame.source.foreign:
         return
-    state = frame.state(value)
-    if state.kind != "module" or state.moved or not isinstance(state.device, Cpu) or frame.source.foreign:
+    things = [one for one in each_of(value) if isinstance(one, Object)]
+    states = [frame.state(one) for one in things]
+    if len(things) < len(list(each_of(value))) or _inside_module(frame):
         return
-    if not _inside_module(frame):
-        frame.analysis.spots.setdefault(value.key, _spot(frame, node))
+    if any(state.kind != "module" or state.moved for state in states):
+        return
+    spot = _spot(frame, node)
+    for one, state in zip(things, states, strict=True):
+        if isinstance(state.device, Cpu):
+            frame.analysis.spots.setdefault(one.key, spot)
 
 
 def spot_of(

@@ -384,8 +384,33 @@ def publish_tensor(
             met_device=met_device,
             certain=found.level == Level.CERTAIN,
             needs_parentheses=value is not None and operands.needs_parentheses(value),
+            listed=value
+            if kept and not site.late and _stays_list_of_tensors(frame, value, site.name)
+            else None,
+            nn=_name_of_nn(frame),
         ),
     )
+
+
+def _stays_list_of_tensors(frame: Frame, value: cst.BaseExpression | None, name: str) -> bool:
+    """Whether a list of tensors is written out, and the file does nothing with it but read it, by this name."""
+    match value:
+        case cst.ListComp(elt=one):
+            held = [one]
+        case cst.List(elements=elements) if elements:
+            held = [element.value for element in elements]
+        case _:
+            return False
+    if any(_is_display(one) or isinstance(one, (cst.GeneratorExp, cst.SimpleString)) for one in held):
+        return False
+    changed = rf"\.{re.escape(name)}\b(?:\.(?:append|extend|insert|pop|clear|remove)\(|\[[^\]\n]*\]\s*=(?!=)|\s*\+=|\s*[+*])"
+    return re.search(changed, frame.analysis.written) is None
+
+
+def _name_of_nn(frame: Frame) -> str | None:
+    names = [name for name, held in frame.visible_names() if held == Api("torch.nn")]
+    torch = [name for name, held in frame.visible_names() if held == Api("torch")]
+    return names[0] if names else f"{torch[0]}.nn" if torch else None
 
 
 _KEEPS_PARAMETERS = re.compile(
@@ -407,9 +432,6 @@ def publish_module(
         return  # what moves are the parameters, in place: the modules have them as well
     value = assigned_value(site.node)
     container = "dict" if isinstance(value, (cst.Dict, cst.DictComp)) else "list"
-    names = [name for name, held in frame.visible_names() if held == Api("torch.nn")]
-    torch = [name for name, held in frame.visible_names() if held == Api("torch")]
-    nn = names[0] if names else f"{torch[0]}.nn" if torch else None
     frame.analysis.publish(
         ("attribute", id(site.node)),
         UnregisteredModule(
@@ -418,7 +440,7 @@ def publish_module(
             receiver=_receiver(site.node),
             container=container,
             value=value if _is_display(value) else None,
-            nn=nn,
+            nn=_name_of_nn(frame),
             meets=node,
             met_device=met_device,
         ),

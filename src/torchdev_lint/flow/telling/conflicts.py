@@ -5,6 +5,8 @@ A conflict is met where PyTorch would raise; it is reported where the fault lies
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from torchdev_lint.flow.activation.events import MixedOperation, Place
@@ -135,16 +137,26 @@ def check_operands(
     return beside.device
 
 
+_IN_PLACE = re.compile(r"[a-z]_\Z")
+
+
 def _onto(frame: Frame, changed: Operand, other: Operand) -> tuple[Place, str] | None:
     """How the other operand comes to one that is changed in place, and so cannot be moved itself."""
-    named = changed.node
+    node = changed.node
+    while (
+        isinstance(node, cst.Call)
+        and isinstance(node.func, cst.Attribute)
+        and _IN_PLACE.search(node.func.attr.value)
+    ):
+        node = node.func.value  # `mean.mul_(d).add_(x)`: they give what they change
+    named = node
     while isinstance(named, cst.Subscript) and all(
         isinstance(part.slice, cst.Index)
         and isinstance(part.slice.value, (cst.Name, cst.Integer, cst.SimpleString))
         for part in named.slice
     ):
         named = named.value
-    text = frame.analysis.text(changed.node) if changed.changed and dotted(named) is not None else None
+    text = frame.analysis.text(node) if changed.changed and dotted(named) is not None else None
     return None if text is None else (place_of(frame, other.node, other.value), f"{text}.device")
 
 

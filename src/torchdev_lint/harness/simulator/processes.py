@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import multiprocessing.spawn
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -54,6 +56,8 @@ def _install_distributed(patches: Patches) -> None:
 
     def with_gloo(function: Callable[..., Any], position: int) -> Callable[..., Any]:
         def wrapper(*args: Any, **kwargs: Any) -> Any:
+            atexit.unregister(_let_go)
+            atexit.register(_let_go)
             kwargs.pop("device_id", None)
             if len(args) > position:
                 args = (*args[:position], _gloo(args[position]), *args[position + 1 :])
@@ -69,6 +73,20 @@ def _install_distributed(patches: Patches) -> None:
         patches.function(package, name, replacement)
     for owner in (core, package):
         patches.function(owner, "is_nccl_available", lambda: True)
+
+
+_MOMENT = 0.2
+"""Seconds, for the threads of Gloo to let go what they were given, also where the machine has other things to do."""
+
+
+def _let_go() -> None:
+    """Give Gloo's threads a moment before Python ends.
+
+    What a collective operation was given is let go by one of them, when it is done. A tensor of which only that thread still
+    knows takes Python's lock to die; where Python is about to end it kills the thread instead, and with it the process ("terminate called
+    without an active exception": `take_gil` in CPython's Python/ceval_gil.h, `decref` in torch/csrc/PyInterpreter.cpp).
+    """
+    time.sleep(_MOMENT)
 
 
 def _gloo(backend: Any) -> Any:
