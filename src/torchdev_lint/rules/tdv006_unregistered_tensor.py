@@ -23,8 +23,9 @@ inputs, its parameters and buffers, the outputs of its submodules.
 
 ## Fix safety
 Unsafe: code outside may assign another value to the attribute, or rely on where it is. `persistent=False` keeps the tensor out
-of `state_dict`, so that old checkpoints still load. Tensors inside containers have no fix: make each a buffer, or move
-it where it is used.
+of `state_dict`, so that old checkpoints still load. A list of tensors that is written out and only read becomes an `nn.ParameterList` of
+parameters that are not trained; these are in `state_dict`, which old checkpoints lack. Tensors in other containers have no fix: make each a
+buffer, or move it where it is used.
 
 ## Known limits
 Attributes that other methods assign or move are not reported, but for what a setter without arguments makes that `__init__` calls, and
