@@ -636,8 +636,7 @@ def _after_others(asked: Iterable[Atom], about: set[Key], facts: Sequence[Formul
     return {
         atom
         for atom in asked
-        if atom not in settled
-        and (_asks_of_another(atom, about) or _asks_of_something(atom) or _asks_whether_tensor(atom))
+        if atom not in settled and (_asks_of_another(atom, about) or _asks_of_something(atom))
     }
 
 
@@ -663,16 +662,6 @@ def _asks_of_something(atom: Atom) -> bool:
         and atom.key[0] == "node"
         and isinstance(node, cst.Attribute)
         and node.attr.value in ("is_cuda", "is_cpu")
-    )
-
-
-def _asks_whether_tensor(atom: Atom) -> bool:
-    """`isinstance(boxes, torch.Tensor)` of what the program made of things that are not known: most likely it is one."""
-    return (
-        atom.kind == "opaque"
-        and atom.key[:1] == ("isinstance",)
-        and atom.key[2:] == (("torch.Tensor",),)
-        and _is_made(atom.key[1])
     )
 
 

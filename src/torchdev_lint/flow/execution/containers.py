@@ -361,6 +361,11 @@ def _string_method(text: str, name: str, site: CallSite) -> Value:
             return Literal(text.strip())
         case "split" if not site.arguments:
             return Items(tuple(Literal(word) for word in text.split()))
+        case "startswith" | "endswith" if len(site.positional()) == len(site.arguments) == 1:
+            asked = site.arguments[0].value
+            parts = asked.items if isinstance(asked, Items) else (asked,)
+            known = [one.value for one in parts if isinstance(one, Literal) and isinstance(one.value, str)]
+            return Literal(getattr(text, name)(tuple(known))) if len(known) == len(parts) else UNKNOWN
         case _:
             return UNKNOWN
 

@@ -17,6 +17,7 @@ from torchdev_lint.flow.domain.lattice import UNKNOWN_DEVICE, Device, choose
 from torchdev_lint.flow.domain.values import DeviceValue, Either, Many, Object, Value
 from torchdev_lint.flow.execution.patterns import assign
 from torchdev_lint.flow.instances.objects import move
+from torchdev_lint.flow.project import defaults_elsewhere
 from torchdev_lint.flow.torch_calls.device_values import as_device
 from torchdev_lint.torch_api.libraries import CONTEXTS_THAT_EXPECT_FAILURE
 
@@ -37,10 +38,10 @@ def visit_With(frame: Frame, node: cst.With) -> None:
         if entered is not before:
             frame.env.default_device = entered
         elif (
-            frame.analysis.sets_default_device
-            and suspended is None
+            suspended is None
             and frame.env.default_device == before
             and not _is_torch_context(frame, item.item)
+            and (frame.analysis.sets_default_device or _is_called_like_manager(frame, item.item))
         ):
             frame.env.default_device = UNKNOWN_DEVICE
         if isinstance(item.item, cst.Call):
@@ -80,6 +81,15 @@ def visit_With(frame: Frame, node: cst.With) -> None:
         flows += [*loop.breaks[broken:], *loop.continues[continued:]]
     for env in flows:  # `return nn.Linear(2, 2)` on the way out, too
         env.default_device = default
+
+
+def _is_called_like_manager(frame: Frame, node: cst.BaseExpression) -> bool:
+    """Whether it is called as a context of the project is that sets the default device: `with settings().scope():`."""
+    match node:
+        case cst.Call(func=cst.Name(value=name) | cst.Attribute(attr=cst.Name(value=name))):
+            return name in frame.analysis.learn(defaults_elsewhere.managers, frame.analysis)
+        case _:
+            return False
 
 
 def _default_within(manager: Value, outside: Device) -> Device:

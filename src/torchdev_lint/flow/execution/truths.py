@@ -664,8 +664,8 @@ def _is_instance_of(frame: Frame, thing: Object, asked: tuple[Value, ...]) -> bo
                 answers.append(None if abstract else False)
             case Api(path="builtins.tuple" | "collections.abc.Sequence" | "typing.Sequence"):
                 answers.append(model.is_tuple)
-            case Api(path=path) if is_dict and path in _DICTS | _OF_DICTS:
-                answers.append(True if path in _OF_DICTS else None)
+            case Api(path=path) if is_dict and path in _OF_DICTS:
+                answers.append(True)
             case Api(path=path) if path in _NOT_DERIVED_FROM:
                 answers.append(False)
             case _:

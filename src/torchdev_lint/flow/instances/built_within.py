@@ -56,7 +56,7 @@ def _places(modules: Sequence[cst.Module]) -> _Places:
     """The calls of all files, if one of them has such a block."""
     if not any(map(_has_blocks, modules)):
         return {}
-    managers = frozenset[str]().union(*map(_managers, modules))
+    managers = frozenset[str]().union(*map(managers_of, modules))
     found: _Places = {}
     for module in modules:
         for name, places in _calls_given(module, managers).items():
@@ -70,17 +70,17 @@ def _has_blocks(module: cst.Module) -> bool:
     entered = [item.item for node in nodes if isinstance(node, cst.With) for item in node.items]
     entered += [node.decorator for node in nodes if isinstance(node, cst.Decorator)]
     devices = _names_of_devices(module) if entered else frozenset()
-    return bool(_managers(module)) or any(_sets_device(one, devices) for one in entered)
+    return bool(managers_of(module)) or any(_sets_device(one, devices) for one in entered)
 
 
 def _calls_given(module: cst.Module, managers: frozenset[str]) -> _Places:
     """The calls of a file; `managers` are the context managers of all files."""
-    return _calls(module) if managers <= _managers(module) else _collected(module, managers)
+    return _calls(module) if managers <= managers_of(module) else _collected(module, managers)
 
 
 @remembered(cst.Module)
 def _calls(module: cst.Module) -> _Places:
-    return _collected(module, _managers(module))
+    return _collected(module, managers_of(module))
 
 
 def _collected(module: cst.Module, managers: frozenset[str]) -> _Places:
@@ -91,7 +91,7 @@ def _collected(module: cst.Module, managers: frozenset[str]) -> _Places:
 
 
 @remembered(cst.Module)
-def _managers(module: cst.Module) -> frozenset[str]:
+def managers_of(module: cst.Module) -> frozenset[str]:
     """Functions and methods that are made into context managers, and have a `yield` in a block that sets the default device."""
     made = [
         node

@@ -51,7 +51,7 @@ def where_there_is_none(frame: Frame, thing: Object, name: str) -> Value | None:
 def is_set(frame: Frame, thing: Object, name: str, value: Value) -> bool:
     """Set an attribute of an instance of a class that derives from `dict` and says what becomes of it; whether it does."""
     model = frame.state(thing).model
-    if model is None or name.startswith("__") or dict_classes.held_by(frame, thing) is None:
+    if model is None or dict_classes.held_by(frame, thing) is None:
         return False
     alias, method = model.class_attribute("__setattr__"), model.find("__setattr__")
     if isinstance(alias, Api) and alias.path == _SETS_ITEM:

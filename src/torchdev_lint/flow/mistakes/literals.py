@@ -13,7 +13,6 @@ from torchdev_lint.flow.activation.events import DeviceLiteral
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.calling.callsites import Argument, CallSite
 from torchdev_lint.flow.domain.conditions import Atom, Constant, Formula, atoms, disjunction, negate, truth
-from torchdev_lint.flow.domain.environment import refreshed
 from torchdev_lint.flow.domain.lattice import Accelerator, Choice, Symbol
 from torchdev_lint.flow.domain.values import (
     UNKNOWN,
@@ -26,7 +25,6 @@ from torchdev_lint.flow.domain.values import (
     Tensor,
     Truth,
     Value,
-    alternatives,
 )
 from torchdev_lint.flow.execution import truths
 from torchdev_lint.flow.mistakes import lost_index
@@ -484,8 +482,8 @@ def membership(frame: Frame, node: cst.CSTNode, left: Value, right: Value, *, ne
     """The condition of `left in right`: `"cuda" in str(device)` tests the device's type."""
     formula: Formula | None = None
     if isinstance(right, Entries) and isinstance(left, Literal) and _is_own_dict(frame, node):
-        held = _is_key(refreshed(frame.env, right), left.value)
-        if held is not None:
+        held = left.value in dict(right.entries)
+        if held or not right.open:
             return Constant(held != negated)
     if isinstance(right, Items) and right.items and isinstance(left, Literal) and isinstance(left.value, str):
         unchanged = right.cell is None or right.cell not in frame.env.heap
@@ -524,16 +522,6 @@ def _is_own_dict(frame: Frame, node: cst.CSTNode) -> bool:
             return isinstance(thing, Object) and name in frame.state(thing).attributes
         case _:
             return False
-
-
-def _is_key(held: Value, key: object) -> bool | None:
-    """Whether a dict has a key, `"mask" in self.cache`; None where it may, or may have got it on one way only."""
-    if not isinstance(held, Entries):
-        return None
-    for known, value in held.entries:
-        if known == key and type(known) is type(key):
-            return None if UNKNOWN in alternatives(value) else True
-    return None if held.open else False
 
 
 def starts_with(frame: Frame, receiver: Value, site: CallSite) -> Value:

@@ -22,22 +22,34 @@ from torchdev_lint.flow.domain.values import Literal, Object, Tensor, Value
 _SEEN = "seen to work"
 _MET = "met where a script runs"
 _GIVEN = "given where a script runs"
+_CAME = "come through where a script runs"
+_FAILURES = "failures where a script runs"
 DRIVEN = "a script is run"
 """A note that is there while the scripts that lead to the file are run."""
 
 
 def told_before(frame: Frame) -> int:
     """How many events there are before the program itself makes a call."""
-    return len(frame.analysis.events) if frame.analysis.at_top else 0
+    return _told(frame.analysis) if frame.analysis.at_top or DRIVEN in frame.analysis.notes else 0
+
+
+def _told(analysis: Analysis) -> int:
+    """How many events there are, and how often a script failed: what it fails for may have been told before it was run."""
+    failures: int = analysis.notes.get(_FAILURES, 0)
+    return len(analysis.events) + failures
 
 
 def note(frame: Frame, device: Device, site: CallSite, events: int) -> None:
     """The program came through a call of what is on a device; `events`: how many there were before it."""
     analysis = frame.analysis
+    if DRIVEN in analysis.notes:
+        came = _told(analysis) == events and analysis.elsewhere > 0
+        before = analysis.notes.get((_CAME, id(site.node)), True)
+        analysis.notes[_CAME, id(site.node)] = before and came and _is_accelerated(device) and _is_known(site)
     if not analysis.at_top or analysis.budget <= 0 or not _is_accelerated(device):
         return
     key = (_SEEN, id(site.node))
-    if len(analysis.events) != events:
+    if _told(analysis) != events:
         analysis.notes[key] = False
     elif key not in analysis.notes and _is_known(site):
         analysis.notes[key] = True
@@ -46,6 +58,11 @@ def note(frame: Frame, device: Device, site: CallSite, events: int) -> None:
 def is_noted(frame: Frame, node: cst.CSTNode) -> bool:
     """Whether the program is seen to come through this call."""
     return bool(frame.analysis.notes.get((_SEEN, id(node))))
+
+
+def comes_through(analysis: Analysis, node: object) -> bool:
+    """Whether scripts make a call of something on an accelerator, with tensors of which all is known, and come through it each time."""
+    return bool(analysis.notes.get((_CAME, id(node))))
 
 
 def note_meeting(frame: Frame, node: cst.CSTNode, left: Device, right: Device) -> None:
@@ -115,6 +132,7 @@ def note_failure(frame: Frame, node: cst.CSTNode) -> None:
         notes[_SEEN, id(node)] = False
     if DRIVEN in notes:
         notes[_MET, id(node)] = False
+        notes[_FAILURES] = notes.get(_FAILURES, 0) + 1
 
 
 def _has_accelerated(frame: Frame) -> bool:

@@ -17,6 +17,7 @@ from torchdev_lint.flow.instances.built_within import (
     builders,
     built_on_default_device,
     called_on_default_device,
+    managers_of,
 )
 from torchdev_lint.flow.project.accelerator_programs import leading_here
 from torchdev_lint.flow.project.project_calls import module_name
@@ -128,13 +129,22 @@ def _is_only_in_blocks(analysis: Analysis, name: str, built: bool, method: bool)
     callers = dict(analysis.imports.callers(name, told))
     for outer in builders(name, analysis.module) if built else ():
         callers |= analysis.imports.callers(outer, outer)
-    managers = analysis.learn(_files_with_managers, analysis)
-    if not managers and _files_with_blocks(analysis).isdisjoint(callers):
+    entered = analysis.learn(_files_with_managers, analysis)
+    if not entered and _files_with_blocks(analysis).isdisjoint(callers):
         return False
-    modules = analysis.module, *({**managers, **callers}.values() if callers else ())
+    modules = analysis.module, *({**entered, **callers}.values() if callers else ())
     if built:
         return built_on_default_device(name, *modules)
     return called_on_default_device(name, method, *modules)
+
+
+def managers(analysis: Analysis) -> frozenset[str]:
+    """What functions and methods are called that are made into context managers and set the default device, in the file or another."""
+    known: frozenset[str] | None = analysis.notes.get("managers")
+    if known is None:
+        trees = [analysis.module, *_files_with_managers(analysis).values()]
+        known = analysis.notes["managers"] = frozenset().union(*map(managers_of, trees))
+    return known
 
 
 def _files_with_managers(analysis: Analysis) -> dict[str, cst.Module]:

@@ -22,13 +22,13 @@ from torchdev_lint.flow.activation.events import (
 from torchdev_lint.flow.activation.placement_events import GeneratorMismatch, HostArgument, StateBeforeMove
 from torchdev_lint.flow.domain.lattice import Leaf
 from torchdev_lint.flow.domain.values import Function
-from torchdev_lint.flow.nn_modules.seen_to_work import DRIVEN, is_given_on_host, met
+from torchdev_lint.flow.nn_modules.seen_to_work import DRIVEN, comes_through, is_given_on_host, met
 from torchdev_lint.flow.project.absent_arguments import is_only_called
 from torchdev_lint.flow.project.accelerator_programs import leading_here
 from torchdev_lint.flow.syntax.trees import all_parameters
 
-_COMPUTES = re.compile(r"\b(?:torch|nn|F)\.|(?m:^\s*import torch$)")
-"""What says that a file computes with tensors; some only call their methods, and import torch for their looks."""
+_COMPUTES = re.compile(r"\b(?:torch|nn|F)\.|(?m:^\s*import torch$)|\.numpy\(")
+"""What says that a file computes with tensors, or reads them; some only call their methods, and import torch for their looks."""
 
 MAX_SCRIPTS = 3
 """Of more, nobody says which is meant."""
@@ -85,6 +85,8 @@ def _is_refuted(analysis: Analysis, event: Event) -> bool:
         case MixedOperation(certain=False, node=node) | UnregisteredTensor(certain=False, meets=node):
             there = met(analysis, node)
             return there if isinstance(there, bool) else all(is_only_called(analysis, one) for one in there)
+        case ModelCall(call=call):
+            return comes_through(analysis, call)
         case ReturnedFactory(function=name, beside=parameter):
             return is_given_on_host(analysis, name, parameter) and is_only_called(analysis, name)
         case _:
