@@ -49,6 +49,7 @@ OPTIONS = """
 """
 SETTER = "__setattr__ = dict.__setitem__"
 METHOD = "def __setattr__(self, key, value): self[key] = value"
+UNREAD = f"@logged\n            {METHOD}"
 WHOLE = "given = to_device(given)"
 TWICE = "given = Options({key: value * 2 for key, value in given.items()})"
 
@@ -130,6 +131,7 @@ CASES: dict[str, tuple[str, Sequence[tuple[str | tuple[str, ...], list[str]]]]] 
             ((SETTER, "Options", "given.scale = torch.ones(3).to(device)"), []),
             (("pass", "Options", "given['scale'] = given.scale.to(device)"), []),
             ((SETTER, "Options", TWICE), ["TDV005"]),
+            ((UNREAD, "Options", f"given.scale = torch.ones(3).to(device)\n        {TWICE}"), []),
             ((SETTER, "Options", f"given.scale = torch.ones(3).to(device)\n        {TWICE}"), []),
         ],
     ),
@@ -150,6 +152,28 @@ CASES: dict[str, tuple[str, Sequence[tuple[str | tuple[str, ...], list[str]]]]] 
             ('endswith("_host", 0, 4)', ["TDV005"]),
             ("endswith(read_ending())", ["TDV005"]),
         ],
+    ),
+    "stages that take over what they are given": (
+        """
+        places = [torch.device("cuda", i) for i in range(torch.cuda.device_count())]
+        class Stage(nn.Module):
+            def __init__(self, block, place):
+                super().__init__()
+                self.block, self.place = block.to(place), place
+            def forward(self, x):
+                return self.block({0})
+        def split(blocks):
+            return nn.Sequential(*[Stage(block, places[i // 2]) for i, block in enumerate(blocks)])
+        split([nn.Linear(3, 3), nn.Linear(3, 3)])(torch.ones(3))
+        """,
+        [("x.to(self.place)", []), ("x", ["TDV001"])],
+    ),
+    "devices by what they are called": (
+        """
+        def pick(name):
+            return torch.zeros(3, device={{"gpu": "cuda:0", {0}}}[name])
+        """,
+        [('"cpu": "cpu"', []), ('"name": "cpu-0"', ["TDV002"]), ('"cpu": cpu', ["TDV002"])],
     ),
     "what is kept when it was asked for once": (
         """
@@ -400,6 +424,38 @@ def test_a_call_that_scripts_come_through(
     """Inputs of a model that is not known have to be together, unless the scripts run a model which takes them apart."""
     files = {"recipe.py": RECIPE.format(""), "speak.py": SPEAKER.format(used)}
     assert checked(tmp_path, files, "recipe.py") == found
+
+
+NETS = """\
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 3)
+
+    def forward(self, x):
+        return self.fc(x)
+
+if __name__ == "__main__":
+    net = Net()
+    net(torch.ones(3).cuda())
+"""
+RUNS = """\
+import torch
+from nets import Net
+
+net = Net().cuda()
+net(torch.ones(3).cuda())
+"""
+
+
+def test_what_another_script_comes_through_is_still_wrong_in_this_one(
+    tmp_path: Path, checked: Checked
+) -> None:
+    """The layer is given what is on the GPU in both, but only one of them has moved it."""
+    assert checked(tmp_path, {"nets.py": NETS, "runs.py": RUNS}, "nets.py") == ["TDV001"]
 
 
 AUDIO = """\

@@ -55,21 +55,16 @@ def is_literal(node: cst.CSTNode) -> bool:
 def is_text(node: cst.Tuple | cst.List | cst.Set | cst.Dict) -> bool:
     """Whether devices in a display are names to choose from, or words of a command line, not each put to use."""
     if type(node) is cst.Dict:
-        return _is_table_of_truths(node)
+        return _is_table(node)
     assert not isinstance(node, cst.Dict)
     return _is_menu(node) or _is_command_line(node)
 
 
-def _is_table_of_truths(node: cst.Dict) -> bool:
-    """`{True: "cuda:0", False: "cpu"}`: which one is used is a matter of a condition."""
-    words = {
-        element.key.value: element.value
-        for element in node.elements
-        if isinstance(element, cst.DictElement) and isinstance(element.key, cst.Name)
-    }
-    return set(words) == {"True", "False"} and any(
-        isinstance(value, cst.SimpleString) and value.raw_value == "cpu" for value in words.values()
-    )
+def _is_table(node: cst.Dict) -> bool:
+    """`{True: "cuda:0", False: "cpu"}[wanted]`, `{"gpu": "cuda:0", "cpu": "cpu"}[name]`: which one is used is a matter of the key."""
+    values = [element.value for element in node.elements if isinstance(element, cst.DictElement)]
+    names = [value.raw_value for value in values if isinstance(value, cst.SimpleString)]
+    return "cpu" in names and len(names) == len(node.elements) and all(map(api.parse, names))
 
 
 def _is_command_line(node: cst.Tuple | cst.List | cst.Set) -> bool:

@@ -34,7 +34,7 @@ from torchdev_lint.flow.domain.values import (
     unknown_tensor,
 )
 from torchdev_lint.flow.execution.iteration import ANY
-from torchdev_lint.flow.instances.confinement import only_computes
+from torchdev_lint.flow.instances.confinement import brings_what_it_is_given, only_computes
 from torchdev_lint.flow.instances.objects import escape, forget_device, is_module_like, move, moves_with_owner
 from torchdev_lint.flow.instances.parameter_places import parameters_device
 from torchdev_lint.flow.libraries import library_facts
@@ -182,7 +182,7 @@ def call_module(frame: Frame, thing: Object, site: CallSite) -> Value:
     state = frame.state(thing)
     if check_late(frame, thing, site.node):
         return Tensor(state.device, scalar=None, batch=True)
-    if _is_divided(frame, state):
+    if _is_divided(frame, state) or _begins_with_a_move(frame, state):
         return frame.result_of(site.node)
     is_loss = state.api in api.LOSSES
     if is_loss and len(site.positional()) > 3 and state.api not in api.HOST_TOLERANT_LOSSES:
@@ -210,6 +210,14 @@ def call_module(frame: Frame, thing: Object, site: CallSite) -> Value:
                 return Tensor(device, scalar=argument.value.scalar, dims=argument.value.dims)
             return Tensor(device, scalar=is_loss and _is_reduced(state))
     return frame.result_of(site.node)
+
+
+def _begins_with_a_move(frame: Frame, state: State) -> bool:
+    """Whether the first part of a container, or each of many, brings what it is given to itself: `nn.Sequential(*[Stage(b) for ...])`."""
+    first = next((held for name, held in state.attributes.items() if name.startswith("[")), None)
+    model = frame.state(first).model if isinstance(first, Object) else None
+    forward = None if model is None or not state.api.startswith("torch.nn.") else model.find("forward")
+    return forward is not None and brings_what_it_is_given(forward)
 
 
 def _is_divided(frame: Frame, state: State) -> bool:
