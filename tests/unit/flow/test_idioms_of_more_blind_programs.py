@@ -151,6 +151,7 @@ CASES: dict[str, tuple[str, Sequence[tuple[str | tuple[str, ...], list[str]]]]] 
             ('endswith("lens")', ["TDV005"]),
             ('endswith("_host", 0, 4)', ["TDV005"]),
             ("endswith(read_ending())", ["TDV005"]),
+            ('endswith(("_host", read_ending()))', ["TDV005"]),
         ],
     ),
     "stages that take over what they are given": (
@@ -173,7 +174,12 @@ CASES: dict[str, tuple[str, Sequence[tuple[str | tuple[str, ...], list[str]]]]] 
         def pick(name):
             return torch.zeros(3, device={{"gpu": "cuda:0", {0}}}[name])
         """,
-        [('"cpu": "cpu"', []), ('"name": "cpu-0"', ["TDV002"]), ('"cpu": cpu', ["TDV002"])],
+        [
+            ('"cpu": "cpu"', []),
+            ('"apple": "mps:0"', ["TDV002"]),
+            ('"cpu": "cpu", "parts": 3', ["TDV002"]),
+            ('"cpu": "cpu", "kind": "net"', ["TDV002"]),
+        ],
     ),
     "what is kept when it was asked for once": (
         """
@@ -228,7 +234,7 @@ CASES: dict[str, tuple[str, Sequence[tuple[str | tuple[str, ...], list[str]]]]] 
             (("rest.append(p)", "groups", "net.to(device)", ""), []),
             (("rest.append(torch.ones(1))", "groups", "", ""), []),
             (("rest.extend(ones(p))", "groups", "", ""), []),
-            (("rest.append(p)", "rest", "", "rest = others(net)"), []),
+            (("rest.append(p)", "rest", "", "rest = others()"), []),
         ],
     ),
     "an optimizer of named lists whose state is restored before the move": (
@@ -394,7 +400,7 @@ class Recipe:
         self.device = device
 
     def step(self, ids, durations):
-        return self.model(ids.to(self.device), torch.ones(3, dtype=torch.long){0})
+        return self.model(ids.to(self.device), torch.ones(3, dtype=torch.long))
 """
 SPEAKER = """\
 import torch
@@ -409,20 +415,37 @@ class Speaker(nn.Module):
     def forward(self, ids, durations):
         return {0}
 
+class Adder(Speaker):
+    def forward(self, ids, durations):
+        return self.emb(ids) * durations[:, None]
+
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-Recipe(Speaker(), device).step(torch.tensor([1, 2, 3]), 3)
+{1}
+Recipe(Speaker(), {2}).step({3}, 3)
 """
 
 
 @pytest.mark.parametrize(
-    ("used", "found"),
-    [("self.emb(ids)[durations]", []), ("self.emb(ids) * durations[:, None]", ["TDV001"])],
+    ("used", "first", "place", "ids", "found"),
+    [
+        ("self.emb(ids)[durations]", "", "device", "torch.tensor([1, 2, 3])", []),
+        ("self.emb(ids) * durations[:, None]", "", "device", "torch.tensor([1, 2, 3])", ["TDV001"]),
+        ("self.emb(ids)[durations]", "", "torch.device('cpu')", "torch.tensor([1, 2, 3])", ["TDV001"]),
+        ("self.emb(ids)[durations]", "", "device", "read()", ["TDV001"]),
+        (
+            "self.emb(ids)[durations]",
+            "Recipe(Adder(), device).step(torch.tensor([1]), 1)",
+            "device",
+            "torch.tensor([1, 2, 3])",
+            ["TDV001"],
+        ),
+    ],
 )
 def test_a_call_that_scripts_come_through(
-    tmp_path: Path, checked: Checked, used: str, found: list[str]
+    tmp_path: Path, checked: Checked, used: str, first: str, place: str, ids: str, found: list[str]
 ) -> None:
-    """Inputs of a model that is not known have to be together, unless the scripts run a model which takes them apart."""
-    files = {"recipe.py": RECIPE.format(""), "speak.py": SPEAKER.format(used)}
+    """Inputs of a model that is not known have to be together, unless the scripts run a model which takes them apart, each time."""
+    files = {"recipe.py": RECIPE, "speak.py": SPEAKER.format(used, first, place, ids)}
     assert checked(tmp_path, files, "recipe.py") == found
 
 

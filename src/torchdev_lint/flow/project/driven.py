@@ -85,7 +85,7 @@ def _is_refuted(analysis: Analysis, event: Event) -> bool:
         case MixedOperation(certain=False, node=node) | UnregisteredTensor(certain=False, meets=node):
             there = met(analysis, node)
             return there if isinstance(there, bool) else all(is_only_called(analysis, one) for one in there)
-        case ModelCall(call=call, built=None, inner=None):
+        case ModelCall(call=call, inner=None):
             return comes_through(analysis, call)
         case ReturnedFactory(function=name, beside=parameter):
             return is_given_on_host(analysis, name, parameter) and is_only_called(analysis, name)
