@@ -779,6 +779,23 @@ def test_a_cell_shows_what_is_on_the_accelerator(path: str, line: str, found: li
     assert [one.code for one in findings("\n".join(cells), path, DEFAULT)] == found
 
 
+TOTALS = """
+def total(rewards, values):
+    sum_ = START
+    for reward, value in zip(rewards, values):
+        sum_ = value.cuda() + 0.9 * sum_
+        reward * sum_
+total([torch.ones(3)] * 3, [torch.ones(3)] * 3)
+"""
+
+
+@pytest.mark.parametrize(("start", "fixed"), [("0.0", False), ("torch.zeros(3).cuda()", True)])
+def test_what_is_a_number_at_first_has_no_device(start: str, fixed: bool) -> None:
+    (one,) = findings(START + TOTALS.replace("START", start), "train.py", DEFAULT)
+    assert one.code == "TDV004"
+    assert (one.fix is not None) == fixed
+
+
 AVERAGES = """
 net = nn.Linear(3, 3)
 mean = {k: p.detach().clone() for k, p in net.named_parameters()}

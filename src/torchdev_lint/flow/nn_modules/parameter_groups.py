@@ -13,13 +13,12 @@ import libcst as cst
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.calling.callsites import CallSite
 from torchdev_lint.flow.domain.values import Entries, Many, Object, Tensor, Value, join_all
-from torchdev_lint.flow.syntax.trees import dotted, walk
+from torchdev_lint.flow.syntax.trees import SCOPES, bound_to, dotted, walk
 from torchdev_lint.torch_api.optimizers import OPTIMIZERS
 
 _OF = "an optimizer of all parameters of"
 _HANDS_ON = frozenset({"list", "tuple", "filter", "chain"})
 """Functions that give some of what they are given, or all of it."""
-_SCOPES = (cst.FunctionDef, cst.ClassDef, cst.Lambda)
 
 
 def note(frame: Frame, path: str, site: CallSite) -> None:
@@ -114,7 +113,7 @@ def _of_loop(
 def _of_name(frame: Frame, name: str, depth: int) -> Iterator[cst.BaseExpression | None]:
     """What a list holds that is bound once where it is used, or begins empty and is filled in loops."""
     scope = frame.source.module if frame.function is None else frame.function.node.body
-    bound = list(_bound_to(scope, name))
+    bound = list(bound_to(scope, name))
     if len(bound) != 1:
         yield None
     elif not (isinstance(bound[0], cst.List) and not bound[0].elements):
@@ -123,33 +122,15 @@ def _of_name(frame: Frame, name: str, depth: int) -> Iterator[cst.BaseExpression
         yield from _filled(frame, scope, name, depth)
 
 
-def _bound_to(scope: cst.CSTNode, name: str) -> Iterator[cst.BaseExpression]:
-    """The expressions that a name is assigned in a scope, also one of several: `decay, rest = [], []`."""
-    for node in walk(scope, below=_SCOPES):
-        if isinstance(node, cst.Assign):
-            for target in node.targets:
-                match target.target, node.value:
-                    case cst.Name(value=bound), value if bound == name:
-                        yield value
-                    case cst.Tuple(elements=targets), cst.Tuple(elements=values) if len(targets) == len(
-                        values
-                    ):
-                        for one, given in zip(targets, values, strict=True):
-                            if isinstance(one.value, cst.Name) and one.value.value == name:
-                                yield given.value
-                    case _:
-                        pass
-
-
 def _filled(frame: Frame, scope: cst.CSTNode, name: str, depth: int) -> Iterator[cst.BaseExpression | None]:
     """What is appended to a list in loops over parameters; None for anything else that is."""
     within = {
         id(part): loop
-        for loop in walk(scope, below=_SCOPES)
+        for loop in walk(scope, below=SCOPES)
         if isinstance(loop, cst.For)
-        for part in walk(loop.body, below=_SCOPES)
+        for part in walk(loop.body, below=SCOPES)
     }
-    for node in walk(scope, below=_SCOPES):
+    for node in walk(scope, below=SCOPES):
         match node:
             case cst.Call(
                 func=cst.Attribute(value=cst.Name(value=filled), attr=cst.Name(value="append")),

@@ -221,3 +221,24 @@ def standing_alone(root: cst.CSTNode) -> Iterator[cst.BaseExpression]:
 def is_main_guard(test: cst.BaseExpression) -> bool:
     """Whether a test asks if the file is the script that was started: `__name__ == "__main__"`."""
     return type(test) is cst.Comparison and type(test.left) is cst.Name and test.left.value == "__name__"
+
+
+SCOPES = (cst.FunctionDef, cst.ClassDef, cst.Lambda)
+
+
+def bound_to(scope: cst.CSTNode, name: str) -> Iterator[cst.BaseExpression]:
+    """The expressions that a name is assigned in a scope, also one of several: `decay, rest = [], []`. Not in the scopes within."""
+    for node in walk(scope, below=SCOPES):
+        if isinstance(node, cst.Assign):
+            for target in node.targets:
+                match target.target, node.value:
+                    case cst.Name(value=bound), value if bound == name:
+                        yield value
+                    case cst.Tuple(elements=targets), cst.Tuple(elements=values) if len(targets) == len(
+                        values
+                    ):
+                        for one, given in zip(targets, values, strict=True):
+                            if isinstance(one.value, cst.Name) and one.value.value == name:
+                                yield given.value
+                    case _:
+                        pass

@@ -17,7 +17,7 @@ from torchdev_lint.flow.domain.lattice import (
     leaves,
 )
 from torchdev_lint.flow.domain.values import UNKNOWN, Items, Many, Object, Tensor
-from torchdev_lint.flow.syntax.trees import dotted, holds, receiver_name, walk
+from torchdev_lint.flow.syntax.trees import bound_to, dotted, holds, receiver_name, walk
 from torchdev_lint.flow.torch_calls import device_values
 from torchdev_lint.flow.torch_calls.operands import Operand
 from torchdev_lint.torch_api.factories import TAKES_DEVICE
@@ -54,11 +54,19 @@ def target_expression(
         return None if written is None else _device_of_parts(frame, written)
     if other is not None:
         text = tensor_named_in(frame, other.node, other.device)
+        if text is not None and _begins_as_number(frame, text):
+            return None
         return _module_called_in(frame, other) if text is None else f"{text}.device"
     if callee is None or callee.is_loss or callee.thing is None:
         return None
     module = name_of_object(frame, callee.thing)
     return None if module is None else f"next({module}.{_tensors_of(frame, callee.thing)}()).device"
+
+
+def _begins_as_number(frame: Frame, name: str) -> bool:
+    """Whether what has this name is a number at first, `total = 0.0` before a loop: a number has no device."""
+    scope = frame.source.module if frame.function is None else frame.function.node.body
+    return any(isinstance(value, (cst.Integer, cst.Float)) for value in bound_to(scope, name))
 
 
 def _tensors_of(frame: Frame, module: Object) -> str:
