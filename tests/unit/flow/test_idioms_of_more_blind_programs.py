@@ -757,28 +757,6 @@ def test_two_that_take_turns_are_not_brought_to_each_other_for_ever() -> None:
     assert fixed.text != TURNS
 
 
-# -- notebooks
-
-
-@pytest.mark.parametrize(
-    ("path", "line", "found"),
-    [
-        ("a.ipynb", "x.cpu()", []),
-        ("a.ipynb", "x.to('cpu')", []),
-        ("a.ipynb", "y.to(device)", ["TDV003"]),
-        (
-            "a.ipynb",
-            "def f():\n    z = torch.ones(3, device=device)\n    z.cpu()\n    return z + 1",
-            ["TDV003"],
-        ),
-        ("a.py", "x.cpu()", ["TDV003"]),
-    ],
-)
-def test_a_cell_shows_what_is_on_the_accelerator(path: str, line: str, found: list[str]) -> None:
-    cells = [f"{START}x = torch.ones(3).to(device)\ny = torch.ones(3)", line, "print(x + 1, y + 1)"]
-    assert [one.code for one in findings("\n".join(cells), path, DEFAULT)] == found
-
-
 TOTALS = """
 def total(rewards, values):
     sum_ = START

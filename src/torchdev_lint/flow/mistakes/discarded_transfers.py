@@ -10,7 +10,6 @@ from torchdev_lint.flow.activation.events import DiscardedTogether, DiscardedTra
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.calling.callsites import CallSite
 from torchdev_lint.flow.domain.lattice import (
-    Cpu,
     Device,
     Level,
     Symbol,
@@ -131,15 +130,10 @@ def _asks_for_tensor(test: cst.BaseExpression, name: str) -> bool:
             return False
 
 
-def _is_shown(frame: Frame, target: Device) -> bool:
-    """Whether something is copied to the CPU to be looked at: a notebook shows what the last expression of a cell gives."""
-    return frame.analysis.options.in_cells and frame.function is None and isinstance(target, Cpu)
-
-
 def _publish(
     frame: Frame, site: CallSite, receiver: cst.BaseExpression, target: Device, *, assignable: bool = True
 ) -> None:
-    if is_brought(frame, site.node, receiver) or _is_shown(frame, target):
+    if is_brought(frame, site.node, receiver):
         return
     frame.analysis.publish(
         ("discarded", id(site.node)),
