@@ -58,15 +58,17 @@ check.check_source = check_source
 BAD = "import torch\nx = torch.ones(2, device='cuda') + torch.ones(2)\n"
 
 
-def troubled(where: Path) -> dict[str, str]:
+def troubled(where: Path, trouble: str = TROUBLE) -> dict[str, str]:
     """An environment in which every process has the trouble, whoever starts it."""
-    (where / "sitecustomize.py").write_text(TROUBLE)
+    (where / "sitecustomize.py").write_text(trouble)
     given = os.environ.get("PYTHONPATH")
     return {**os.environ, "PYTHONPATH": os.pathsep.join([str(where), *([given] if given else [])])}
 
 
-def lint(*arguments: str, cwd: Path, trouble: Path | None = None) -> "subprocess.CompletedProcess[str]":
-    environment = dict(os.environ) if trouble is None else troubled(trouble)
+def lint(
+    *arguments: str, cwd: Path, trouble: Path | None = None, which: str = TROUBLE
+) -> "subprocess.CompletedProcess[str]":
+    environment = dict(os.environ) if trouble is None else troubled(trouble, which)
     command = [sys.executable, "-m", "torchdev_lint", "--no-cache", "--output-format=full", *arguments]
     return subprocess.run(
         command, capture_output=True, text=True, cwd=cwd, check=False, timeout=300, env=environment
@@ -183,22 +185,9 @@ process._ThreadWakeup.wakeup = wakeup
 def test_nothing_is_left_for_python_to_end(project: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     """CPython 3.10 and 3.11 look whether a pool's pipe is open, and write to it later: here, a second later."""
     trouble = tmp_path_factory.mktemp("trouble")
-    environment = troubled(trouble)
-    (trouble / "sitecustomize.py").write_text(SLOW_TO_WAKE)
     (project / "bad.py").write_text(BAD)
-    command = [
-        sys.executable,
-        "-m",
-        "torchdev_lint",
-        "--no-cache",
-        f"--executor={STANDARD}",
-        "--jobs=2",
-        "-q",
-        ".",
-    ]
-    result = subprocess.run(
-        command, capture_output=True, text=True, cwd=project, check=False, timeout=300, env=environment
-    )
+    arguments = (".", f"--executor={STANDARD}", "--jobs=2", "-q")
+    result = lint(*arguments, cwd=project, trouble=trouble, which=SLOW_TO_WAKE)
     assert (result.returncode, result.stderr) == (1, "")
 
 

@@ -192,9 +192,8 @@ class Reader:
 
     def _config_for(self, path: str) -> tuple[Config, bool]:
         """The configuration for a file, and whether it leaves the file out. Raises `ConfigError`."""
-        wanted = (
-            self._wanted
-        )  # May be replaced while the files are read: then they are read again the next time.
+        # It may be replaced while the files are read: then they are read again the next time.
+        wanted = self._wanted
         if self._settings is None or self._settings[0] is not wanted:
             shelf.cache_clear()  # Stub files are read again, too.
             self._settings = wanted, wanted.preferences.settings(self.root)

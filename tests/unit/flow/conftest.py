@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ import pytest
 
 from torchdev_lint.config import Config
 from torchdev_lint.engine.check import check_source
+from torchdev_lint.engine.findings import findings
 from torchdev_lint.engine.sources import DiskSources
 from torchdev_lint.flow.activation.analysis import Analysis, Options
 from torchdev_lint.flow.activation.events import Event
@@ -56,6 +57,8 @@ from torch import nn
 """
 OPTIONS = Options(frozenset())
 DEFAULT = Config(off_by_default=OFF_BY_DEFAULT)
+Ways = Sequence[tuple[str | tuple[str, ...], list[str]]]
+"""What is put into a program in the place of its `{0}`, `{1}`, ..., and what is found then."""
 
 
 class Case(NamedTuple):
@@ -193,6 +196,18 @@ def checked() -> Callable[[Path, dict[str, str], str], list[str]]:
             (root / one).write_text(text, encoding="utf-8")
         told = check_source(files[name], str(root / name), DEFAULT, DiskSources())
         return [one.code for one in told]
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def told_each_way() -> Callable[[str, str, Ways], None]:
+    """See that of a program, which begins with `start` and in which something is put, these codes are found by default, whatever is put."""
+
+    def run(start: str, text: str, ways: Ways) -> None:
+        for put, found in ways:
+            whole = start + textwrap.dedent(text.format(*((put,) if isinstance(put, str) else put)))
+            assert sorted({one.code for one in findings(whole, "train.py", DEFAULT)}) == found, put
 
     return run
 

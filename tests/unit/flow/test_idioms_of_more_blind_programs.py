@@ -19,6 +19,7 @@ from torchdev_lint.rules.codes import OFF_BY_DEFAULT
 
 DEFAULT = Config(off_by_default=OFF_BY_DEFAULT)
 Checked = Callable[[Path, dict[str, str], str], list[str]]
+Ways = Sequence[tuple[str | tuple[str, ...], list[str]]]
 
 START = """\
 import torch
@@ -27,10 +28,6 @@ from torch.utils._pytree import tree_map
 from torch.utils.data import DataLoader
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 """
-
-
-def told(text: str) -> list[str]:
-    return sorted({one.code for one in findings(START + textwrap.dedent(text), "train.py", DEFAULT)})
 
 
 OPTIONS = """
@@ -54,7 +51,7 @@ WHOLE = "given = to_device(given)"
 TWICE = "given = Options({key: value * 2 for key, value in given.items()})"
 
 # what stands for {0}, and what is found then
-CASES: dict[str, tuple[str, Sequence[tuple[str | tuple[str, ...], list[str]]]]] = {
+CASES: dict[str, tuple[str, Ways]] = {
     "what a module gives that has its own place, beside what it is given on the GPU": (
         """
         class Warp(nn.Module):
@@ -169,6 +166,13 @@ CASES: dict[str, tuple[str, Sequence[tuple[str | tuple[str, ...], list[str]]]]] 
         """,
         [("x.to(self.place)", []), ("x", ["TDV001"])],
     ),
+    "devices by a truth": (
+        """
+        def pick(wanted):
+            return torch.zeros(3, device={{{0}: torch.device("cuda:0"), False: "cpu"}}[wanted])
+        """,
+        [("True", []), ('"yes"', ["TDV002"])],
+    ),
     "devices by what they are called": (
         """
         def pick(name):
@@ -254,11 +258,8 @@ CASES: dict[str, tuple[str, Sequence[tuple[str | tuple[str, ...], list[str]]]]] 
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_wrong_and_right(name: str) -> None:
-    text, ways = CASES[name]
-    for put, found in ways:
-        given = (put,) if isinstance(put, str) else put
-        assert told(text.format(*given)) == found, put
+def test_wrong_and_right(name: str, told_each_way: Callable[[str, str, Ways], None]) -> None:
+    told_each_way(START, *CASES[name])
 
 
 def test_what_a_hook_gives_may_still_be_a_dict() -> None:

@@ -98,7 +98,7 @@ def _assign_attribute(frame: Frame, receiver: cst.BaseExpression, name: str, val
             assign(frame, receiver, UNKNOWN)
         case Object() if (setter := _setter(frame, holder, name)) is not None:
             _run_setter(frame, setter, receiver, value)
-        case Object() if computed_attributes.is_set(frame, holder, name, value):
+        case Object() if computed_attributes.set_by_class(frame, holder, name, value):
             pass
         case _:
             if _is_given_elsewhere(frame, holder, value):

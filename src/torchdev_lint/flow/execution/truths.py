@@ -54,6 +54,7 @@ from torchdev_lint.flow.domain.values import (
     Value,
     alternatives,
 )
+from torchdev_lint.flow.instances import dict_classes
 from torchdev_lint.flow.mistakes import device_indices
 from torchdev_lint.flow.syntax.trees import all_parameters
 from torchdev_lint.flow.torch_calls.device_values import as_device, literal_device
@@ -636,9 +637,6 @@ _NOT_DERIVED_FROM = (_CONTAINERS - {"builtins.tuple"}) | {
 """Classes that an instance is of only if its class derives from them."""
 
 
-_DICTS = frozenset({"builtins.dict", "typing.Dict", "collections.OrderedDict", "typing.OrderedDict"})
-"""Classes that a class of the program may derive from and be a dict."""
-
 _OF_DICTS = {"builtins.dict", "typing.Dict"} | {
     f"{module}.{name}Mapping"
     for module in ("collections", "collections.abc", "typing")
@@ -650,9 +648,14 @@ _OF_DICTS = {"builtins.dict", "typing.Dict"} | {
 def _is_instance_of(frame: Frame, thing: Object, asked: tuple[Value, ...]) -> bool | None:
     """Whether what the program made of a class that it defines itself is of one of the classes; None where it is not known."""
     state, model = frame.state(thing), frame.state(thing).model
-    if state.kind != "instance" or thing.key[0] != "made" or model is None or model.has_unseen_base(_DICTS):
+    if (
+        state.kind != "instance"
+        or thing.key[0] != "made"
+        or model is None
+        or model.has_unseen_base(dict_classes.DICTS)
+    ):
         return None
-    is_dict = not _DICTS.isdisjoint(model.imported_bases())
+    is_dict = not dict_classes.DICTS.isdisjoint(model.imported_bases())
     answers: list[bool | None] = []
     for one in asked:
         match one:

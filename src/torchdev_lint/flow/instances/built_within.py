@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import libcst as cst
 
-from torchdev_lint.flow.syntax.trees import remembered, walk
+from torchdev_lint.flow.syntax.trees import SCOPES, remembered, walk
 from torchdev_lint.torch_api.devices import DEVICE_NAME
 
 _ELSEWHERE_STAYS = ("cpu", "meta")
@@ -111,12 +111,11 @@ def _makes_manager(decorator: cst.Decorator) -> bool:
 
 
 def _yields_within(body: Any, devices: frozenset[str]) -> bool:
-    inner = (cst.FunctionDef, cst.ClassDef, cst.Lambda)
     return any(
         isinstance(part, cst.Yield)
-        for node in walk(body, below=inner)
+        for node in walk(body, below=SCOPES)
         if isinstance(node, cst.With) and any(_sets_device(one.item, devices) for one in node.items)
-        for part in walk(node.body, below=inner)
+        for part in walk(node.body, below=SCOPES)
     )
 
 

@@ -48,7 +48,7 @@ def where_there_is_none(frame: Frame, thing: Object, name: str) -> Value | None:
     return None if found == UNKNOWN else found
 
 
-def is_set(frame: Frame, thing: Object, name: str, value: Value) -> bool:
+def set_by_class(frame: Frame, thing: Object, name: str, value: Value) -> bool:
     """Set an attribute of an instance of a class that derives from `dict` and says what becomes of it; whether it does."""
     model = frame.state(thing).model
     if model is None or dict_classes.held_by(frame, thing) is None:

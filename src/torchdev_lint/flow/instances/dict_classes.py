@@ -25,6 +25,8 @@ _KEPT_AS = {
     "typing.OrderedDict": ITSELF,
     "collections.UserDict": "data",
 }
+DICTS = frozenset(path for path, kept in _KEPT_AS.items() if kept == ITSELF)
+"""Those of which the instances are dicts."""
 METHODS = frozenset("items values keys get pop setdefault update popitem clear copy".split())
 """Methods that the base classes have."""
 

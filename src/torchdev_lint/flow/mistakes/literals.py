@@ -62,9 +62,11 @@ def is_text(node: cst.Tuple | cst.List | cst.Set | cst.Dict) -> bool:
 
 def _is_table(node: cst.Dict) -> bool:
     """`{True: "cuda:0", False: "cpu"}[wanted]`, `{"gpu": "cuda:0", "cpu": "cpu"}[name]`: which one is used is a matter of the key."""
-    values = [element.value for element in node.elements if isinstance(element, cst.DictElement)]
-    names = [value.raw_value for value in values if isinstance(value, cst.SimpleString)]
-    return "cpu" in names and len(names) == len(node.elements) and all(map(api.parse, names))
+    pairs = [element for element in node.elements if isinstance(element, cst.DictElement)]
+    names = [pair.value.raw_value for pair in pairs if isinstance(pair.value, cst.SimpleString)]
+    of_truths = {"True", "False"} == {pair.key.value for pair in pairs if isinstance(pair.key, cst.Name)}
+    all_named = len(names) == len(node.elements) and all(map(api.parse, names))
+    return "cpu" in names and (of_truths or all_named)
 
 
 def _is_command_line(node: cst.Tuple | cst.List | cst.Set) -> bool:

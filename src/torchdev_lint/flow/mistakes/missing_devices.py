@@ -12,12 +12,11 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from torchdev_lint.flow.read_alone.device_spellings import Scope, is_called_device, makes_device
-from torchdev_lint.flow.syntax.trees import all_parameters, dotted, walk
+from torchdev_lint.flow.syntax.trees import SCOPES, all_parameters, dotted, walk
 
 SET, NONE, UNBOUND = "set", "none", "unbound"
 
 _EXITS = frozenset("exit quit sys.exit os._exit parser.error pytest.skip".split())
-_BELOW = (cst.FunctionDef, cst.ClassDef, cst.Lambda)
 
 
 @dataclass(frozen=True)
@@ -361,7 +360,7 @@ def _asked(test: cst.BaseExpression) -> set[str]:
 
 
 def _bound_in(body: cst.CSTNode) -> Iterator[str]:
-    for part in walk(body, below=_BELOW):
+    for part in walk(body, below=SCOPES):
         match part:
             case cst.AssignTarget(target=target) | cst.For(target=target) | cst.AnnAssign(target=target):
                 for one in walk(target):
@@ -373,7 +372,7 @@ def _bound_in(body: cst.CSTNode) -> Iterator[str]:
 
 def _binding(body: cst.CSTNode, name: str) -> cst.CSTNode | None:
     """The assignment that gives a name its value."""
-    for part in walk(body, below=_BELOW):
+    for part in walk(body, below=SCOPES):
         if isinstance(part, cst.Assign) and any(
             isinstance(one, cst.Name) and one.value == name
             for target in part.targets

@@ -35,7 +35,7 @@ from torchdev_lint.flow.domain.values import (
 from torchdev_lint.flow.instances.confinement import only_computes
 from torchdev_lint.flow.nn_modules import brought_by_hooks, module_containers
 from torchdev_lint.flow.nn_modules.brought_by_hooks import BEFORE
-from torchdev_lint.flow.syntax.trees import remembered, walk
+from torchdev_lint.flow.syntax.trees import SCOPES, remembered, walk
 
 CallValue = Callable[[Frame, Value, CallSite], Value]
 
@@ -194,8 +194,7 @@ def _gives_nothing(hook: Value) -> bool:
             name = called.attr if isinstance(called, cst.Attribute) else called
             return isinstance(name, cst.Name) and name.value in _CHANGES_IN_PLACE
         case Function(node=cst.FunctionDef(body=body), decorators=()):
-            inner = (cst.FunctionDef, cst.ClassDef, cst.Lambda)
-            return not any(isinstance(node, (cst.Return, cst.Yield)) for node in walk(body, below=inner))
+            return not any(isinstance(node, (cst.Return, cst.Yield)) for node in walk(body, below=SCOPES))
         case Method(name=name):
             return name in _CHANGES_IN_PLACE
         case _:

@@ -177,9 +177,10 @@ def note_assigned(frame: Frame, node: cst.BaseExpression, value: Value) -> None:
     """The value of `node` is assigned: if it is a module that is still where it was built, whichever of several, it could be moved here."""
     if type(node) not in (cst.Name, cst.Attribute, cst.Call) or frame.source.foreign:
         return
-    things = [one for one in each_of(value) if isinstance(one, Object)]
+    ways = list(each_of(value))
+    things = [one for one in ways if isinstance(one, Object)]
     states = [frame.state(one) for one in things]
-    if len(things) < len(list(each_of(value))) or _inside_module(frame):
+    if len(things) < len(ways) or _inside_module(frame):
         return
     if any(state.kind != "module" or state.moved for state in states):
         return

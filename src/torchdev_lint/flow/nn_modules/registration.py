@@ -367,7 +367,7 @@ def publish_tensor(
     value = assigned_value(site.node, site.name)
     origin = found.right.origin
     kept = (_HOLDS_TENSORS, id(site.node)) in frame.analysis.notes or (
-        origin is not None and isinstance(value, (cst.List, cst.Tuple, cst.Dict, cst.ListComp, cst.DictComp))
+        origin is not None and _is_display(value)
     )
     frame.analysis.publish(
         ("attribute", id(site.node), site.name),

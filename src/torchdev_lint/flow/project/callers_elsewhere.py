@@ -25,7 +25,7 @@ from torchdev_lint.flow.project.project_calls import (
     made_calls,
     position_of,
 )
-from torchdev_lint.flow.syntax.trees import all_parameters, dotted, names_bound, walk
+from torchdev_lint.flow.syntax.trees import SCOPES, all_parameters, dotted, names_bound, walk
 from torchdev_lint.torch_api.devices import DEVICE_NAME
 from torchdev_lint.torch_api.distributions import MODULES as DISTRIBUTIONS
 from torchdev_lint.torch_api.factories import FACTORIES
@@ -495,7 +495,7 @@ def _returned(frame: Frame, name: str, call: cst.Call, scope: _Scope, steps: int
         return "unknown"
     ways = [
         (way, way.value)
-        for way in walk(node.body, below=(cst.FunctionDef, cst.ClassDef, cst.Lambda))
+        for way in walk(node.body, below=SCOPES)
         if isinstance(way, cst.Return) and way.value is not None
     ]
     places: set[Place] = set()

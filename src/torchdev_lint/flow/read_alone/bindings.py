@@ -12,7 +12,7 @@ import libcst as cst
 
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.domain.lattice import Cpu, Leaf
-from torchdev_lint.flow.syntax.trees import dotted, holds, names_bound, walk
+from torchdev_lint.flow.syntax.trees import SCOPES, dotted, holds, names_bound, walk
 
 Statement = cst.BaseStatement | cst.BaseSmallStatement
 
@@ -219,7 +219,7 @@ def _blocks_of(statement: cst.CSTNode) -> Iterator[Sequence[Statement]]:
 def _names_bound(statement: cst.CSTNode) -> set[str]:
     """The names that a statement, or one inside of it, binds."""
     found: set[str] = set()
-    for part in walk(statement, below=(cst.FunctionDef, cst.ClassDef, cst.Lambda)):
+    for part in walk(statement, below=SCOPES):
         match part:
             case cst.Assign(targets=targets):
                 for one in targets:

@@ -35,7 +35,6 @@ OTHER = "other"
 
 Kinds = frozenset[str]
 
-_BELOW = (cst.FunctionDef, cst.ClassDef, cst.Lambda)
 _HOPS = 5
 _DEVICE = re.compile(r"(?i)(?:^|_)(?:device|dev)(?:_?(?:str|string|name|spec|arg))?\d*$")
 """What devices are called; `device_type` is none."""

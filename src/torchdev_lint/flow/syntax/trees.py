@@ -223,7 +223,20 @@ def is_main_guard(test: cst.BaseExpression) -> bool:
     return type(test) is cst.Comparison and type(test.left) is cst.Name and test.left.value == "__name__"
 
 
+def changed_in_place(node: cst.CSTNode) -> cst.CSTNode:
+    """What a chain of methods gives that change it in place: `label` of `label.fill_(0)`, `mean` of `mean.mul_(d).add_(x)`."""
+    while (
+        isinstance(node, cst.Call)
+        and isinstance(node.func, cst.Attribute)
+        and node.func.attr.value.endswith("_")
+        and not node.func.attr.value.endswith("__")
+    ):
+        node = node.func.value
+    return node
+
+
 SCOPES = (cst.FunctionDef, cst.ClassDef, cst.Lambda)
+"""What has names of its own."""
 
 
 def bound_to(scope: cst.CSTNode, name: str) -> Iterator[cst.BaseExpression]:

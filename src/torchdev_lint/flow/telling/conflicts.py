@@ -5,8 +5,6 @@ A conflict is met where PyTorch would raise; it is reported where the fault lies
 
 from __future__ import annotations
 
-import re
-
 import libcst as cst
 
 from torchdev_lint.flow.activation.events import MixedOperation, Place
@@ -28,7 +26,7 @@ from torchdev_lint.flow.domain.values import Either, Literal, Object, Tensor, Va
 from torchdev_lint.flow.mistakes import ambient_devices, built_for_arguments
 from torchdev_lint.flow.nn_modules import registration, seen_to_work
 from torchdev_lint.flow.project import settings
-from torchdev_lint.flow.syntax.trees import dotted
+from torchdev_lint.flow.syntax.trees import changed_in_place, dotted
 from torchdev_lint.flow.telling.attribution import (
     Report,
     called,
@@ -137,19 +135,9 @@ def check_operands(
     return beside.device
 
 
-_IN_PLACE = re.compile(r"[a-z]_\Z")
-
-
 def _onto(frame: Frame, changed: Operand, other: Operand) -> tuple[Place, str] | None:
     """How the other operand comes to one that is changed in place, and so cannot be moved itself."""
-    node = changed.node
-    while (
-        isinstance(node, cst.Call)
-        and isinstance(node.func, cst.Attribute)
-        and _IN_PLACE.search(node.func.attr.value)
-    ):
-        node = node.func.value  # `mean.mul_(d).add_(x)`: they give what they change
-    named = node
+    named = node = changed_in_place(changed.node)
     while isinstance(named, cst.Subscript) and all(
         isinstance(part.slice, cst.Index)
         and isinstance(part.slice.value, (cst.Name, cst.Integer, cst.SimpleString))

@@ -17,7 +17,7 @@ from torchdev_lint.flow.domain.lattice import (
     leaves,
 )
 from torchdev_lint.flow.domain.values import UNKNOWN, Items, Many, Object, Tensor
-from torchdev_lint.flow.syntax.trees import bound_to, dotted, holds, receiver_name, walk
+from torchdev_lint.flow.syntax.trees import SCOPES, bound_to, dotted, holds, receiver_name, walk
 from torchdev_lint.flow.torch_calls import device_values
 from torchdev_lint.flow.torch_calls.operands import Operand
 from torchdev_lint.torch_api.factories import TAKES_DEVICE
@@ -208,8 +208,7 @@ def moved_where_wanted(maker: Frame, made: cst.CSTNode, fault: cst.CSTNode) -> b
     if maker.analysis.notes.get((MOVED_BY_CALLEE, id(made))):
         return True
     scope: cst.CSTNode = maker.source.module if maker.function is None else maker.function.node
-    inner = (cst.FunctionDef, cst.ClassDef, cst.Lambda)
-    nodes = list(walk(scope, below=inner)) if maker.function is None else list(walk(scope))
+    nodes = list(walk(scope, below=SCOPES)) if maker.function is None else list(walk(scope))
     name = next((found for node in nodes if (found := _name_given(node, made)) is not None), None)
     if name is None:
         return False

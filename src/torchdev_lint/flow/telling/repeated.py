@@ -12,7 +12,7 @@ import libcst as cst
 
 from torchdev_lint.flow.activation.events import Event, MixedOperation, ModelCall
 from torchdev_lint.flow.domain.lattice import Cpu, Leaf, Origin
-from torchdev_lint.flow.syntax.trees import walk
+from torchdev_lint.flow.syntax.trees import changed_in_place, walk
 
 _Told = tuple[str, Origin, Leaf]
 """What an event tells of: a name, what put its value where it is, and the device of the other side."""
@@ -73,20 +73,8 @@ def _about(event: Event) -> _Told | None:
             pass
         case _:
             return None
-    name = _changed(place.value_node)
+    name = changed_in_place(place.value_node)
     return (name.value, origin.root(), other) if isinstance(name, cst.Name) else None
-
-
-def _changed(node: cst.CSTNode) -> cst.CSTNode:
-    """What a chain of methods gives that change it in place: `label` of `label.fill_(0)`."""
-    while (
-        isinstance(node, cst.Call)
-        and isinstance(node.func, cst.Attribute)
-        and node.func.attr.value.endswith("_")
-        and not node.func.attr.value.endswith("__")
-    ):
-        node = node.func.value
-    return node
 
 
 def _blocks(module: cst.Module, *, cells: bool) -> Iterator[Sequence[cst.CSTNode]]:
