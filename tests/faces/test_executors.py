@@ -178,12 +178,19 @@ def wakeup(self):
         self._writer.send_bytes(b"")
 
 process._ThreadWakeup.wakeup = wakeup
+end = process._ThreadWakeup.close
+
+def close(self):
+    time.sleep(0.5)
+    end(self)
+
+process._ThreadWakeup.close = close
 """
 
 
 @pytest.mark.slow
 def test_nothing_is_left_for_python_to_end(project: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """CPython 3.10 and 3.11 look whether a pool's pipe is open, and write to it later: here, a second later."""
+    """CPython 3.10 and 3.11 look whether a pool's pipe is open, and write to it later: here both are slow."""
     trouble = tmp_path_factory.mktemp("trouble")
     (project / "bad.py").write_text(BAD)
     arguments = (".", f"--executor={STANDARD}", "--jobs=2", "-q")
