@@ -36,7 +36,6 @@ TROUBLE = """
 import os, signal, time
 from torchdev_lint.engine import check
 
-signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background of a shell
 real = check.check_source
 
 def check_source(text, path, config, *more):
@@ -198,6 +197,18 @@ def test_nothing_is_left_for_python_to_end(project: Path, tmp_path_factory: pyte
     assert (result.returncode, result.stderr) == (1, "")
 
 
+SLOW_TO_START = """
+import sys, time
+
+if "loky.backend.popen_loky_posix" in sys.orig_argv:
+    try:
+        open("first", "x").close()
+    except FileExistsError:
+        time.sleep(60)
+"""
+"""Of loky's workers all but one. Dask's are all there before they are given anything."""
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="no process groups")
 @pytest.mark.parametrize("name", [DASK, LOKY])
@@ -209,10 +220,12 @@ def test_an_interruption_ends_all_processes(
     process = subprocess.Popen(
         [sys.executable, "-m", "torchdev_lint", ".", "--no-cache", f"--executor={name}", "--jobs=2"],
         cwd=project,
-        env=troubled(tmp_path_factory.mktemp("trouble")),
+        env=troubled(tmp_path_factory.mktemp("trouble"), SLOW_TO_START + TROUBLE),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
+        # What a shell runs in the background ignores it, and so would all that it starts.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     try:
         until(lambda: (project / "began").exists())

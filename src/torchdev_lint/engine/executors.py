@@ -12,6 +12,7 @@ from typing import Any
 
 from torchdev_lint.config import ConfigError
 from torchdev_lint.engine.elsewhere import Elsewhere, Opened
+from torchdev_lint.engine.interruptions import interruptions_ignored
 from torchdev_lint.engine.workers import processors
 
 CONNECT_TIMEOUT = 20.0
@@ -99,6 +100,8 @@ def _loky(name: str, jobs: int | None) -> Opened:
     count = jobs or processors()
     _start_tracker_quietly()
     executor = loky.ProcessPoolExecutor(max_workers=count)
+    with interruptions_ignored():
+        executor.submit(int)  # Starts all of them. We end them when we are interrupted.
     return Opened(executor, count, count, close=lambda: executor.shutdown(wait=True, kill_workers=True))
 
 

@@ -7,10 +7,11 @@ kills LibCST's parser must not cost the others their findings.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from torchdev_lint.engine.interruptions import interruptions_ignored
 from torchdev_lint.engine.limits import (
     FILE_MEMORY,
     FILE_TIMEOUT,
@@ -140,7 +141,7 @@ class _Pool(Generic[J, R]):
             target=_work, args=(theirs, inherited, self.answer, self.memory), daemon=True
         )
         try:
-            with _interruptions_ignored():
+            with interruptions_ignored():
                 process.start()
         except (
             OSError,
@@ -239,22 +240,6 @@ def _work(
         connection.send(result)
         del message, result
         let_go()
-
-
-@contextmanager
-def _interruptions_ignored() -> Iterator[None]:
-    """For a moment: a process inherits what is done with signals."""
-    import signal
-    import threading
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _ending(code: int | None) -> str:
