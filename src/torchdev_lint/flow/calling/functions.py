@@ -507,7 +507,11 @@ def _default(child: Frame, function: Function, parameter: cst.Param) -> Value:
     value = next((value for held, value in function.defaults if held == name), None)
     if value is None:
         value = function.frame.analysis.defaults.get(id(parameter), UNKNOWN)
-    if isinstance(value, (Literal, DeviceValue)) and is_read(function.node, parameter):
+    if (
+        isinstance(value, (Literal, DeviceValue))
+        and is_read(function.node, parameter)
+        and not is_overridden(child, function.node, parameter)
+    ):
         literals.see_default_used(child, parameter, value)
     return value
 

@@ -9,6 +9,7 @@ import libcst as cst
 
 from torchdev_lint.flow.activation.events import HostRead, Place
 from torchdev_lint.flow.activation.frame import Frame
+from torchdev_lint.flow.calling import arrays
 from torchdev_lint.flow.calling.callsites import CallSite
 from torchdev_lint.flow.domain.conditions import Atom, Formula, Not, Or, atoms, negate
 from torchdev_lint.flow.domain.lattice import UNKNOWN_DEVICE, Conflict, Cpu, Leaf, Level, Symbol, conflict
@@ -124,7 +125,11 @@ def check_arguments(frame: Frame, site: CallSite, *, in_lists_only: bool = False
 
 
 def check_item(frame: Frame, target: cst.Subscript, array: Object, key: Value, value: Value) -> None:
-    """`array[key] = tensor`: NumPy asks for an array (`Tensor.__array__`, torch/_tensor.py), unless one number is put in one place."""
+    """`array[key] = tensor`: NumPy asks for an array (`Tensor.__array__`, torch/_tensor.py), unless one number is put in one place.
+
+    What is put in one place is made a number of (`PyNumber_Float` in numpy/_core/src/multiarray/arraytypes.c.src): that brings it to
+    the host, and raises on the host, too, if it has several elements.
+    """
     match frame.assigning:
         case cst.Assign(targets=[cst.AssignTarget(target=assigned)], value=node) if assigned is target:
             pass
@@ -135,7 +140,7 @@ def check_item(frame: Frame, target: cst.Subscript, array: Object, key: Value, v
     several = any(not isinstance(one.slice, cst.Index) for one in target.slice) or (
         isinstance(key, (Items, Many, Tensor)) or (isinstance(key, Object) and is_of_array(frame, key.key))
     )
-    if value.scalar is not False and not several:
+    if not several and (value.scalar is not False or arrays.dimensions(frame, array) <= len(target.slice)):
         return
     found = conflict(Cpu(), value.device, frame.env.path)
     if found is None or found.level == Level.NO:

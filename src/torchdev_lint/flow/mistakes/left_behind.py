@@ -43,7 +43,7 @@ def parts(frame: Frame, elements: Sequence[cst.BaseElement], value: Object) -> d
     places = {one.value.value: one.value for one in elements if isinstance(one.value, cst.Name)}
     if len(places) != len(elements) or len(places) < 2 or frame.state(value).kind != "unknown":
         return {}
-    if _is_computed_by_module(frame):
+    if _is_computed_by_module(frame) or _is_told_device(frame):
         return {}
     left = frame.analysis.learn(_left_of_tuple, frame, tuple(places))
     return {name: _left(places[name], sure=sure) for name, sure in left.items()}
@@ -55,6 +55,15 @@ def _is_computed_by_module(frame: Frame) -> bool:
         case cst.Assign(value=cst.Call(func=cst.Attribute(value=cst.Name(value="self")))):
             owner = None if frame.function is None else frame.function.owner
             return owner is not None and owner.is_module
+        case _:
+            return False
+
+
+def _is_told_device(frame: Frame) -> bool:
+    """Whether what is unpacked comes of a call that is told of a device: `sampler.batch(cuda=args.cuda)` may well have moved it."""
+    match frame.assigning:
+        case cst.Assign(value=cst.Call(args=given)):
+            return any(map(_speaks_of_transfer, given))
         case _:
             return False
 
@@ -294,7 +303,7 @@ def _makes(node: cst.BaseExpression, name: str) -> bool:
     )
 
 
-def _speaks_of_transfer(value: cst.BaseExpression) -> bool:
+def _speaks_of_transfer(value: cst.CSTNode) -> bool:
     """Whether anything in an expression may bring things to a device: `to_device(batch, device)`."""
     return any(
         isinstance(part, cst.Name) and _TRANSFER.search(part.value) is not None for part in walk(value)

@@ -18,7 +18,7 @@ from torchdev_lint.torch_api.libraries import ON_HOST
 HOST_FILE = re.compile(
     r"(?i)(?:^|[/\\])(?:\w+_)?(?:inputs|data_?sets?|data_?loaders?|data_?loading|data_?utils?|data_?transforms?\w*|transforms?|collat\w+|"
     r"(?:train|test|dev|valid?)_?sets?|pre_?process\w*|augment\w*|tokeni[sz]\w+|visuali[sz]\w+|plot\w*|gloo\w*|onnx\w*|\w+_onnx)\.(?:py|ipynb)$|"
-    r"[/\\](?:transforms|tests?|loaders?|data_?loaders?|augment\w*)[/\\]|[/\\]datasets?[/\\](?:[^/\\]+[/\\])?[^/\\]+$"
+    r"[/\\]data[/\\](?:\w+[/\\])?\w*process\w*\.py$|[/\\](?:transforms|tests?|loaders?|data_?loaders?|augment\w*)[/\\]|[/\\]datasets?[/\\](?:[^/\\]+[/\\])?[^/\\]+$"
 )
 """Files, by name, of code that prepares data or shows it, or exports a model, on the host."""
 
@@ -42,7 +42,7 @@ def shows_something(frame: Frame) -> bool:
 
 
 HOST_CLASS = re.compile(
-    r"(?:Dataset|DataModule|Collat\w+|Transforms?|Augment\w*|Tokenizer\w*|Plotter|Visuali[sz]er|TestCase|Tests?|Reader|Writer)$"
+    r"(?:Dataset|DataModule|Processing|Collat\w+|Transforms?|Augment\w*|Tokenizer\w*|Plotter|Visuali[sz]er|TestCase|Tests?|Reader|Writer)$"
 )
 _HOST_BASE = re.compile(rf"{HOST_CLASS.pattern}|Loader$")
 """Classes, by their name or that of a base, whose methods work on the host."""
