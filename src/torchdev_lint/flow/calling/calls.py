@@ -99,7 +99,7 @@ from torchdev_lint.flow.nn_modules import (
 from torchdev_lint.flow.nn_modules.model_calls import check_inputs_together
 from torchdev_lint.flow.nn_modules.registration import check_late
 from torchdev_lint.flow.read_alone import evident_parts
-from torchdev_lint.flow.syntax.trees import dotted
+from torchdev_lint.flow.syntax.trees import dotted, walk
 from torchdev_lint.flow.torch_calls import (
     current_device,
     distributions,
@@ -268,7 +268,7 @@ def _call_object(frame: Frame, thing: Object, site: CallSite) -> Value:
                 function = state.model.function(method, name, thing)
                 if not is_out_of_reach(frame, function, site):
                     return call(frame, function, site)
-                if brings_what_it_is_given(function.node):
+                if _brings_what_it_is_given(function):
                     return not_followed(frame, site)
                 site = _without(site, takes_apart(function.node), function.node.params)
                 state = _of_unread_class(state)
@@ -440,6 +440,21 @@ def _call_torch_base(frame: Frame, thing: Object, name: str, site: CallSite) -> 
     return UNKNOWN if made is None else call_object(frame, made, site)
 
 
+def _brings_what_it_is_given(function: Function) -> bool:
+    """As `brings_what_it_is_given`, also of a function that a decorator's stands for."""
+    if brings_what_it_is_given(function.node):
+        return True
+    if function.frame.function is None:
+        return False
+    called = {
+        part.func.value
+        for part in walk(function.node.body)
+        if isinstance(part, cst.Call) and isinstance(part.func, cst.Name)
+    }
+    wrapped = [held for name, held in function.frame.env.names.items() if name in called]
+    return any(isinstance(held, Function) and brings_what_it_is_given(held.node) for held in wrapped)
+
+
 def _apply_function(frame: Frame, model: ClassModel, site: CallSite) -> Value:
     """`MyFunction.apply(x, ...)`: its `forward`, given a context unless there is a `setup_context`."""
     forward = model.find("forward")
@@ -520,7 +535,7 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
                 return call_value(frame, call_without_arguments(frame, function), site)
             if not is_out_of_reach(frame, function, site):
                 return call(frame, function, site)
-            if brings_what_it_is_given(function.node):
+            if _brings_what_it_is_given(function):
                 return not_followed(frame, site)
             unread = True
         elif state.kind == "module" and name == "__call__":

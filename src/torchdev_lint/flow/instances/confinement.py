@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import libcst as cst
 
-from torchdev_lint.flow.syntax.trees import all_parameters, dotted, remembered, walk
+from torchdev_lint.flow.syntax.trees import all_parameters, dotted, names_bound, remembered, walk
 from torchdev_lint.torch_api.modules import IN_PLACE_MOVES, MODEL_METHODS
 from torchdev_lint.torch_api.tensor_surface import TENSOR_NAMES
 
@@ -111,9 +111,25 @@ _TRANSFER = re.compile(r"(?i)device|cuda|gpu|move")
 
 def brings_what_it_is_given(function: cst.FunctionDef | cst.Lambda) -> bool:
     """Whether a function brings what it is given to a device itself: `x = x.to(device)`, `torch.as_tensor(x, device=device)`,
-    or by a function that is called so: `y = to_device(y, x)`."""
+    or by a function that is called so: `y = to_device(y, x)`; or what it is given one by one: `for x in xs: y = totensor(x)`."""
+    return _brings(function) if isinstance(function, cst.FunctionDef) else _brings_in(function)
+
+
+@remembered(cst.FunctionDef)
+def _brings(function: cst.FunctionDef) -> bool:
+    return _brings_in(function)
+
+
+def _brings_in(function: cst.FunctionDef | cst.Lambda) -> bool:
     given = {one.name.value for one in all_parameters(function.params)[1:]}
+    for part in walk(function.body):
+        if isinstance(part, (cst.For, cst.CompFor)) and _names(part.iter) & given:
+            given.update(names_bound(part.target))
     return any(_is_brought(part, given) for part in walk(function.body))
+
+
+def _names(node: cst.CSTNode) -> set[str]:
+    return {part.value for part in walk(node) if isinstance(part, cst.Name)}
 
 
 def _is_brought(node: cst.CSTNode, given: set[str]) -> bool:
@@ -123,9 +139,8 @@ def _is_brought(node: cst.CSTNode, given: set[str]) -> bool:
         case cst.Assign(
             targets=[cst.AssignTarget(target=cst.Name(value=name))],
             value=cst.Call(func=called, args=[cst.Arg(value=cst.Name(value=first)), *_]),
-        ):
-            called_so = _TRANSFER.search((dotted(called) or "").rpartition(".")[2]) is not None
-            return name in given and first == name and called_so
+        ) if name in given and first == name:
+            return _TRANSFER.search((dotted(called) or "").rpartition(".")[2]) is not None
         case cst.Call(
             func=cst.Attribute(attr=cst.Name(value="as_tensor" | "tensor")),
             args=[cst.Arg(value=cst.Name(value=name), keyword=None), *others],
@@ -133,8 +148,16 @@ def _is_brought(node: cst.CSTNode, given: set[str]) -> bool:
             return name in given and any(
                 one.keyword is not None and one.keyword.value == "device" for one in others
             )
+        case cst.Call(func=called, args=[cst.Arg(value=first), *_]):
+            return _MAKES_TENSOR.search((dotted(called) or "").rpartition(".")[2]) is not None and not _names(
+                first
+            ).isdisjoint(given)
         case _:
             return False
+
+
+_MAKES_TENSOR = re.compile(r"(?i)^to_?tensors?$")
+"""Helpers that make a tensor of whatever they are given, where it is wanted."""
 
 
 def takes_apart(function: cst.FunctionDef | cst.Lambda) -> frozenset[str]:

@@ -11,7 +11,7 @@ import re
 import libcst as cst
 
 from torchdev_lint.flow.activation.frame import Frame
-from torchdev_lint.flow.syntax.trees import all_parameters, receiver_name, walk
+from torchdev_lint.flow.syntax.trees import all_parameters, receiver_name, remembered, walk
 
 _OF_DEVICES = re.compile(r"(?i)gpu|cuda|device|accelerat")
 """Names that speak of devices."""
@@ -35,17 +35,41 @@ def is_chosen(frame: Frame, node: cst.BaseExpression, receiver: cst.BaseExpressi
 
 
 def _is_brought_otherwise(scope: cst.CSTNode, node: cst.CSTNode, name: str) -> bool:
-    for choice in walk(scope):
-        if not isinstance(choice, (cst.If, cst.IfExp)) or choice.orelse is None:
+    for choice in _choices(scope):
+        otherwise = choice.orelse
+        if otherwise is None:
             continue
-        if not any(
-            isinstance(part, cst.Name) and _OF_DEVICES.search(part.value) for part in walk(choice.test)
-        ):
-            continue
-        for here, there in ((choice.body, choice.orelse), (choice.orelse, choice.body)):
+        for here, there in ((choice.body, otherwise), (otherwise, choice.body)):
             if any(part is node for part in walk(here)) and any(_brings(part, name) for part in walk(there)):
                 return True
     return False
+
+
+def _choices(scope: cst.CSTNode) -> list[cst.If | cst.IfExp]:
+    """The choices by a device that also say what is done otherwise."""
+    if isinstance(scope, cst.FunctionDef):
+        return _choices_of_function(scope)
+    return _choices_of_module(scope) if isinstance(scope, cst.Module) else _choices_in(scope)
+
+
+@remembered(cst.FunctionDef)
+def _choices_of_function(function: cst.FunctionDef) -> list[cst.If | cst.IfExp]:
+    return _choices_in(function)
+
+
+@remembered(cst.Module)
+def _choices_of_module(module: cst.Module) -> list[cst.If | cst.IfExp]:
+    return _choices_in(module)
+
+
+def _choices_in(scope: cst.CSTNode) -> list[cst.If | cst.IfExp]:
+    return [
+        node
+        for node in walk(scope)
+        if isinstance(node, (cst.If, cst.IfExp))
+        and node.orelse is not None
+        and any(isinstance(part, cst.Name) and _OF_DEVICES.search(part.value) for part in walk(node.test))
+    ]
 
 
 def _brings(node: cst.CSTNode, name: str) -> bool:

@@ -93,16 +93,26 @@ def discarded_unknown(frame: Frame, site: CallSite, target: Device) -> None:
     whole = frame.analysis.module if frame.function is None else frame.function.node
     if receiver is None or frame.source.foreign:
         return
+    notes, key = frame.analysis.notes, ("discarded unknown", id(site.node))
+    if key not in notes:
+        notes[key] = frame.analysis.learn(_is_tensor_there, frame, whole, site, receiver)
+    shown, assignable = notes[key]
+    if shown:
+        _publish(frame, site, receiver, target, assignable=assignable)
+
+
+def _is_tensor_there(
+    frame: Frame, whole: cst.CSTNode, site: CallSite, receiver: cst.BaseExpression
+) -> tuple[bool, bool]:
+    """Whether a thing is shown to be a tensor that is used again, and whether the result may be assigned to it."""
     if isinstance(receiver, cst.Name) and _is_entry(whole, receiver.value):
-        _publish(frame, site, receiver, target, assignable=False)
-    elif isinstance(receiver, cst.Name) and _is_asked_for_tensor(whole, receiver.value, site.node):
+        return True, False
+    if isinstance(receiver, cst.Name) and _is_asked_for_tensor(whole, receiver.value, site.node):
         runs_over = any(
             isinstance(loop, cst.For) and is_target(loop.target, receiver.value) for loop in walk(whole)
         )
-        if runs_over or _used_later(frame, site):
-            _publish(frame, site, receiver, target, assignable=not runs_over)
-    elif _is_no_module(whole, receiver) and _used_later(frame, site):
-        _publish(frame, site, receiver, target)
+        return runs_over or _used_later(frame, site), not runs_over
+    return _is_no_module(whole, receiver) and _used_later(frame, site), True
 
 
 def _is_asked_for_tensor(whole: cst.CSTNode, name: str, node: cst.CSTNode) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import libcst as cst
@@ -149,7 +149,7 @@ def _left_of_batch(frame: Frame, batch: str) -> dict[str, bool]:
             case _:
                 pass
     wanted = frozenset(name for name, times in names.items() if times == 1)
-    uses = _uses(frame, doings, wanted, lambda _, value: _is_item(value, batch))
+    uses = _uses(frame, doings, wanted, lambda _, value: _is_item(value, batch), batch)
     return uses.left() if moved or uses.moved else {}
 
 
@@ -169,6 +169,13 @@ class _Doings:
 
     nodes: tuple[cst.CSTNode, ...]
     transfer: bool
+    naming: dict[str, list[int]]
+    """For each name, which of the nodes mention it."""
+
+    def about(self, names: Iterable[str]) -> Iterator[cst.CSTNode]:
+        """The nodes that mention one of the names, in their order."""
+        for index in sorted({index for name in names for index in self.naming.get(name, ())}):
+            yield self.nodes[index]
 
 
 def _doings(frame: Frame) -> _Doings:
@@ -190,7 +197,12 @@ def _doings_of_module(module: cst.Module) -> _Doings:
 
 def _doings_in(code: cst.CSTNode) -> _Doings:
     nodes = tuple(node for node in walk(code) if type(node) in _DOINGS)
-    return _Doings(nodes, any(type(node) is cst.Call and _is_transfer(node) for node in nodes))
+    transfer = any(type(node) is cst.Call and _is_transfer(node) for node in nodes)
+    naming: dict[str, list[int]] = {}
+    for index, node in enumerate(nodes if transfer else ()):
+        for name in {part.value for part in walk(node) if type(part) is cst.Name}:
+            naming.setdefault(name, []).append(index)
+    return _Doings(nodes, transfer, naming)
 
 
 def _uses(
@@ -198,10 +210,11 @@ def _uses(
     doings: _Doings,
     wanted: frozenset[str],
     takes: Callable[[cst.CSTNode, cst.CSTNode], bool],
+    holder: str = "",
 ) -> _Uses:
-    """What the function does with the names, but for the assignments that take them out of what holds them."""
+    """What the function does with the names, but for the assignments that take them out of what holds them (a `holder` with a name)."""
     uses = _Uses()
-    for node in doings.nodes:
+    for node in doings.about((*wanted, holder)):
         match node:
             case cst.Assign(targets=[cst.AssignTarget(target=target)], value=given):
                 if takes(target, given):

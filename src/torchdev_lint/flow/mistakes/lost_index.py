@@ -7,6 +7,7 @@ is asked for is the device of *another* thing (`x.is_cuda`, `x.device.type == "c
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 
 import libcst as cst
 
@@ -30,7 +31,7 @@ from torchdev_lint.flow.domain.values import (
 from torchdev_lint.flow.project.accelerator_needs import works_with_others
 from torchdev_lint.flow.project.current_gpu import stays_on_current_gpu
 from torchdev_lint.flow.read_alone.evidence import TESTING
-from torchdev_lint.flow.syntax.trees import all_parameters, dotted, walk
+from torchdev_lint.flow.syntax.trees import all_parameters, dotted, remembered, walk
 from torchdev_lint.flow.torch_calls import device_values
 from torchdev_lint.torch_api.devices import DEVICE_NAME
 
@@ -204,28 +205,47 @@ def _is_only_copied_into(frame: Frame, call: cst.Call, moved: str) -> bool:
     """`ranks = ranks.cuda()`, and then only `ranks[i : i + n] = found`: that copies from any GPU (`Tensor.copy_`)."""
     if frame.function is None or not isinstance(frame.function.node, cst.FunctionDef):
         return False
-    copied, uses = 0, 0
-    for part in walk(frame.function.node.body):
+    uses = _uses_of(frame.function.node).get(moved)
+    return uses is not None and 0 < uses.copied == uses.count - (id(call) in uses.assigned)
+
+
+@dataclass(slots=True)
+class _Uses:
+    """What a function does with a name: how often it copies into it, how often it does something else, and what calls it assigns to it."""
+
+    copied: int = 0
+    count: int = 0
+    assigned: set[int] = field(default_factory=set)
+
+
+@remembered(cst.FunctionDef)
+def _uses_of(function: cst.FunctionDef) -> dict[str, _Uses]:
+    found: dict[str, _Uses] = {}
+
+    def of(node: cst.CSTNode) -> _Uses:
+        return found.setdefault(dotted(node) or "", _Uses())
+
+    for part in walk(function.body):
         match part:
-            case cst.Assign(targets=[cst.AssignTarget(target=target)], value=cst.Call() as value) if (
-                dotted(target) == moved
+            case cst.Assign(
+                targets=[cst.AssignTarget(target=cst.Name() | cst.Attribute() as target)],
+                value=cst.Call() as value,
             ):
-                uses -= 2 if value is call else 1  # what is written there is no use, nor what is moved
-            case cst.Assign(targets=[cst.AssignTarget(target=cst.Subscript(value=base, slice=parts))]) if (
-                dotted(base) == moved
+                uses = of(target)
+                uses.count -= 1  # what is written there is no use, nor what is moved
+                uses.assigned.add(id(value))
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Subscript(value=base, slice=parts))]):
+                of(base).copied += all(isinstance(one.slice, cst.Slice) for one in parts)
+            case (
+                cst.Call(func=cst.Attribute(value=base, attr=cst.Name(value="cpu" | "tolist")))
+                | cst.Return(value=cst.Name() | cst.Attribute() as base)
             ):
-                copied += all(isinstance(one.slice, cst.Slice) for one in parts)
-            case cst.Call(func=cst.Attribute(value=base, attr=cst.Name(value="cpu" | "tolist"))) if (
-                dotted(base) == moved
-            ):
-                uses -= 1
-            case cst.Return(value=returned) if returned is not None and dotted(returned) == moved:
-                uses -= 1
-            case cst.Name() | cst.Attribute() if dotted(part) == moved:
-                uses += 1
+                of(base).count -= 1
+            case cst.Name() | cst.Attribute():
+                of(part).count += 1
             case _:
                 pass
-    return 0 < copied == uses
+    return found
 
 
 def check_device_argument(frame: Frame, argument: Argument, *, of_device: bool = False) -> None:
@@ -336,24 +356,31 @@ def _convention(frame: Frame, tensor: Tensor) -> str | None:
     origin = tensor.device.origin if isinstance(tensor.device, Cpu) else None
     if origin is None or origin.what != "factory" or origin.root().frame != frame.uid:
         return None
-    parameters = {parameter.name.value for parameter in function.node.params.params}
-    for part in walk(function.node.body):
-        match part:
-            case cst.Call(func=cst.Attribute(attr=cst.Name(value="to")), args=[cst.Arg(value=value)]):
-                pass
-            case cst.Arg(keyword=cst.Name(value="device"), value=value):
-                pass
-            case _:
-                continue
-        match value:
-            case cst.Attribute(value=cst.Name(value=name), attr=cst.Name(value="device")) if (
-                name in parameters
-            ):
-                if name not in frame.bound and isinstance(frame.lookup(name), (Tensor, Object)):
-                    return f"{name}.device"
-            case _:
-                pass
+    for name in _places_beside(function.node):
+        if name not in frame.bound and isinstance(frame.lookup(name), (Tensor, Object)):
+            return f"{name}.device"
     return None
+
+
+@remembered(cst.FunctionDef)
+def _places_beside(function: cst.FunctionDef) -> tuple[str, ...]:
+    """The parameters beside which a function puts what it makes: `.to(x.device)`, `device=x.device`."""
+    parameters = {parameter.name.value for parameter in function.params.params}
+    found: list[str] = []
+    for part in walk(function.body):
+        match part:
+            case (
+                cst.Call(func=cst.Attribute(attr=cst.Name(value="to")), args=[cst.Arg(value=where)])
+                | cst.Arg(keyword=cst.Name(value="device"), value=where)
+            ):
+                match where:
+                    case cst.Attribute(value=cst.Name(value=name), attr=cst.Name(value="device")):
+                        found += [name] if name in parameters else []
+                    case _:
+                        pass
+            case _:
+                pass
+    return tuple(found)
 
 
 def _may_have_index(device: Device) -> bool:

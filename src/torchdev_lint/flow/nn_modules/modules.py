@@ -357,7 +357,7 @@ def call_module_method(frame: Frame, thing: Object, name: str, site: CallSite) -
         case _ if name in hooks.REGISTERS:
             return hooks.register(frame, thing, name, site)
         case "type" if state.kind == "module" and (given := site.get(0, "dst_type")) is not None:
-            target = transfers.type_target(given.value)
+            target = transfers.type_target(frame, given)
             if target == UNKNOWN_DEVICE:
                 forget_device(frame, thing)
             elif target is not None:

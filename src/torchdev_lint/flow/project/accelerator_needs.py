@@ -79,12 +79,21 @@ _COLLECTIVES = frozenset("broadcast all_gather all_reduce reduce_scatter gather 
 
 def works_with_others(function: cst.FunctionDef | cst.Lambda) -> bool:
     """Whether a function is one step of a process among others, to which it hands tensors: each has made its own device the current one."""
-    return any(
-        isinstance(node, cst.Call)
-        and (dotted(node.func) or "").startswith(("torch.distributed.", "dist."))
-        and (dotted(node.func) or "").rpartition(".")[2] in _COLLECTIVES
-        for node in walk(function.body)
-    )
+    if isinstance(function, cst.FunctionDef):
+        return _hands_tensors(function)
+    return any(map(_is_collective, walk(function.body)))
+
+
+@remembered(cst.FunctionDef)
+def _hands_tensors(function: cst.FunctionDef) -> bool:
+    return any(map(_is_collective, walk(function.body)))
+
+
+def _is_collective(node: cst.CSTNode) -> bool:
+    if type(node) is not cst.Call:
+        return False
+    path = dotted(node.func) or ""
+    return path.startswith(("torch.distributed.", "dist.")) and path.rpartition(".")[2] in _COLLECTIVES
 
 
 def _functions(module: cst.Module) -> Iterator[tuple[cst.ClassDef | None, cst.FunctionDef]]:

@@ -35,7 +35,12 @@ from torchdev_lint.flow.torch_calls.dimensions import least
 from torchdev_lint.flow.torch_calls.operands import Given
 from torchdev_lint.flow.torch_calls.tensor_values import tensor_device
 from torchdev_lint.flow.torch_calls.torch_factories import dimensions, is_new_scalar
-from torchdev_lint.flow.torch_calls.transfers import device_keyword, transfer_target, type_target
+from torchdev_lint.flow.torch_calls.transfers import (
+    device_keyword,
+    target_of_type,
+    transfer_target,
+    type_target,
+)
 from torchdev_lint.torch_api import factories, operators, tensor_methods
 from torchdev_lint.torch_api.tensor_surface import TENSOR_NAMES
 
@@ -141,7 +146,11 @@ _MAPPING_METHODS = frozenset({"items", "values", "keys", "get"})
 
 def _type(frame: Frame, tensor: Tensor, site: CallSite) -> Value:
     argument = site.get(0, "dtype")
-    return UNKNOWN if argument is None else _of_type(frame, tensor, argument.value, site)
+    if argument is None:
+        return UNKNOWN
+    if isinstance(argument.value, Dtype):
+        return tensor if type_target(frame, argument) is None else Tensor(UNKNOWN_DEVICE)
+    return _of_type(frame, tensor, argument.value, site)
 
 
 def _of_type(frame: Frame, tensor: Tensor, given: Value, site: CallSite) -> Tensor:
@@ -153,7 +162,7 @@ def _of_type(frame: Frame, tensor: Tensor, given: Value, site: CallSite) -> Tens
             left, right = (_of_type(frame, tensor, one, site) for one in (then, otherwise))
             return _as_it_is(tensor, choose(guard, left.device, right.device))
         case _:
-            target = type_target(given)
+            target = target_of_type(given)
             if target is None or target == UNKNOWN_DEVICE:
                 return Tensor(UNKNOWN_DEVICE)
             return _as_it_is(tensor, device_values.moved_to(frame, target, site.node))

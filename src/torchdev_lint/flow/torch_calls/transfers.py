@@ -22,6 +22,7 @@ from torchdev_lint.flow.domain.values import (
     Value,
 )
 from torchdev_lint.flow.mistakes import device_objects, literals, lost_index
+from torchdev_lint.flow.project import tensor_types
 from torchdev_lint.flow.torch_calls import device_values
 from torchdev_lint.flow.torch_calls.tensor_values import tensor_device
 from torchdev_lint.torch_api import tensor_methods
@@ -63,11 +64,19 @@ def transfer_target(frame: Frame, site: CallSite, name: str, *, sure: bool = Tru
     return device_values.target_of(frame, first.value, first.node.value)
 
 
-def type_target(given: Value) -> Device | None:
+def type_target(frame: Frame, given: Argument) -> Device | None:
     """Where `.type(given)` takes a tensor, or a module with all that it has (torch/nn/modules/module.py, `type`).
 
     None: nowhere, as it is a dtype. Of what is not known it is not known.
     """
+    target = target_of_type(given.value)
+    if target is None and tensor_types.holds_type(frame.analysis, given.node.value):
+        return UNKNOWN_DEVICE
+    return target
+
+
+def target_of_type(given: Value) -> Device | None:
+    """The same of a value, whatever the program calls it."""
     match given:
         case Dtype():
             return None
@@ -79,7 +88,7 @@ def type_target(given: Value) -> Device | None:
             return Accelerator("cuda") if ".cuda." in text else Cpu()
         case Either(guard, then, otherwise):
             # `Tensor = torch.cuda.FloatTensor if cuda else torch.FloatTensor`
-            left, right = type_target(then), type_target(otherwise)
+            left, right = target_of_type(then), target_of_type(otherwise)
             return UNKNOWN_DEVICE if left is None or right is None else choose(guard, left, right)
         case _:
             return UNKNOWN_DEVICE
