@@ -176,11 +176,14 @@ def _container(frame: Frame, name: str, value: Value, site: CallSite) -> Value:
     made: Items | Many
     parts = known_items(frame, value)
     if parts is not None and name in ("list", "tuple", "reversed"):
-        made = Items(tuple(parts[::-1] if name == "reversed" else parts), is_tuple=name == "tuple")
+        made = Items(tuple(parts[::-1] if name == "reversed" else parts))
     elif value == Items(()):
         made = Items(())
     else:
         made = Many(iterate(frame, value))
+    made = replace(
+        made, kind={"sorted": "list"}.get(name, name) if name in ("list", "tuple", "sorted") else ""
+    )
     return containers.with_cell(frame, site.node, made) if name in ("list", "sorted", "set") else made
 
 
@@ -265,7 +268,7 @@ def _type_of(frame: Frame, value: Value, site: CallSite) -> Value:
     match value:
         case Tensor(mapping=False, batch=False, guess=False, parameter=False):
             return Api("torch.Tensor")
-        case Items(is_tuple=True):
+        case Items(kind="tuple") | Many(kind="tuple"):
             return Api("builtins.tuple")
         case Items() | Many():
             return Api("builtins.list")

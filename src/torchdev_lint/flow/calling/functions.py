@@ -412,6 +412,7 @@ def _bind(child: Frame, function: Function, site: CallSite) -> dict[str, Value]:
                 positional += argument.value.items
             else:
                 open_ended = element_of(argument.value)
+                positional += [open_ended] * _left_for_star(function, site, argument)
         elif argument.star == "**":
             if isinstance(argument.value, Entries):
                 origin = Origin(argument.node, "argument", origin_frame)
@@ -455,6 +456,21 @@ def _bind(child: Frame, function: Function, site: CallSite) -> dict[str, Value]:
     if parameters.star_kwarg is not None:
         names[parameters.star_kwarg.name.value] = Entries(tuple(keywords.items()), open_ended or UNKNOWN)
     return names
+
+
+def _left_for_star(function: Function, site: CallSite, star: Argument) -> int:
+    """How many parameters a star fills of which it is not known what it holds, `f(*views, ids)`: those that nothing else is given for.
+
+    None if it stands last, or is not the only one: how many there are does not matter, or is not known.
+    """
+    given = [one for one in site.arguments if one.keyword is None and one.star != "**"]
+    if given[-1] is star or sum(one.star == "*" for one in given) > 1:
+        return 0
+    parameters = (*function.node.params.posonly_params, *function.node.params.params)
+    named = {one.keyword for one in site.arguments}
+    wanted = [one for one in parameters if one.default is None and one.name.value not in named]
+    bound = function.receiver is not None and "staticmethod" not in function.decorators
+    return max(0, len(wanted) - bound - (len(given) - 1))
 
 
 def evaluate_defaults(frame: Frame, node: cst.FunctionDef | cst.Lambda) -> tuple[tuple[str, Value], ...]:

@@ -120,16 +120,16 @@ class Object:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """A tuple or list of known length. `cell`: see `Entries`. `is_tuple`: it is certainly no list, as it is written or made by `tuple`."""
+    """A tuple or list of known length. `cell`: see `Entries`. `kind`: "tuple" or "list", as it is written or made, where that is known."""
 
     items: tuple[Value, ...]
     cell: Key | None = field(default=None, compare=False)
-    is_tuple: bool = field(default=False, compare=False)
+    kind: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Many:
-    """Any number of values like `element`: a list, an iterator, a generator. `cell`: see `Entries`.
+    """Any number of values like `element`: a list, an iterator, a generator. `cell`: see `Entries`, `kind`: see `Items`.
 
     `each`: what a generator gives at one of its `yield`s and at another, where both are reached; a loop meets them all.
     """
@@ -137,6 +137,7 @@ class Many:
     element: Value
     cell: Key | None = field(default=None, compare=False)
     each: tuple[Value, ...] = field(default=(), compare=False)
+    kind: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,6 +381,7 @@ def join(guard: Formula | None, then: Value, otherwise: Value) -> Value:
             return Items(
                 tuple(join(guard, a, b) for a, b in zip(left, right, strict=True)),
                 _same_cell(then, otherwise),
+                _same_kind(then, otherwise),
             )
         case (Items() | Many(), Items() | Many()) if guard is not None and _are_devices(then, otherwise):
             pass  # two lists: which device is which is told by where it stands
@@ -387,7 +389,7 @@ def join(guard: Formula | None, then: Value, otherwise: Value) -> Value:
             element = join(guard, element_of(then), element_of(otherwise))
             if then == Items(()) or otherwise == Items(()):
                 element = element_of(otherwise if then == Items(()) else then)
-            return Many(element, _same_cell(then, otherwise))
+            return Many(element, _same_cell(then, otherwise), kind=_same_kind(then, otherwise))
         case Entries(), Entries():
             return _join_entries(guard, then, otherwise)
         case _:
@@ -544,6 +546,10 @@ def _same_cell(then: Items | Many | Entries, otherwise: Items | Many | Entries) 
     return then.cell if then.cell == otherwise.cell else None
 
 
+def _same_kind(then: Items | Many, otherwise: Items | Many) -> str:
+    return then.kind if then.kind == otherwise.kind else ""
+
+
 def _join_entries(guard: Formula | None, then: Entries, otherwise: Entries) -> Entries:
     left, right = dict(then.entries), dict(otherwise.entries)
     entries = []
@@ -609,9 +615,9 @@ def without_cell(value: Value) -> Value:
     """A container that is one of several, it is not known which: it has no identity, nor have those in it."""
     match value:
         case Items(items):
-            return Items(tuple(without_cell(item) for item in items))
+            return Items(tuple(without_cell(item) for item in items), kind=value.kind)
         case Many(element):
-            return Many(without_cell(element))
+            return Many(without_cell(element), kind=value.kind)
         case Entries(entries=entries, default=default):
             held = tuple((name, without_cell(entry)) for name, entry in entries)
             return replace(value, entries=held, default=without_cell(default), cell=None)

@@ -157,7 +157,7 @@ def _list_method(frame: Frame, receiver: Items | Many, name: str, site: CallSite
         mixed_lists.forget(frame, receiver)
 
     def becomes(changed: Items | Many) -> Value:
-        change(frame, receiver, changed, site.receiver)
+        change(frame, receiver, replace(changed, kind=receiver.kind), site.receiver)
         return NONE
 
     match receiver, name:

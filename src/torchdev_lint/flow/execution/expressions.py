@@ -192,9 +192,9 @@ def _display(frame: Frame, node: cst.Tuple | cst.List | cst.Set, starred: int | 
         else:
             values.append(value)
     made = containers.sequence(values, fixed=fixed)
-    if type(node) is not cst.Tuple:
-        return containers.with_cell(frame, node, made)
-    return replace(made, is_tuple=True) if isinstance(made, Items) else made
+    if type(node) is cst.Tuple:
+        return replace(made, kind="tuple")
+    return containers.with_cell(frame, node, replace(made, kind="list") if type(node) is cst.List else made)
 
 
 @expression(cst.Dict)
@@ -635,7 +635,11 @@ def visit_Comprehension(frame: Frame, node: cst.ListComp | cst.SetComp | cst.Gen
     found, exact = _comprehension(frame, node.for_in, [node.elt])
     results = [values[0] for values in found]
     made = containers.sequence(results, fixed=exact and not isinstance(node, cst.SetComp))
-    return made if isinstance(node, cst.GeneratorExp) else containers.with_cell(frame, node, made)
+    if isinstance(node, cst.GeneratorExp):
+        return made
+    return containers.with_cell(
+        frame, node, replace(made, kind="list") if isinstance(node, cst.ListComp) else made
+    )
 
 
 @expression(cst.DictComp)

@@ -551,8 +551,8 @@ def is_instance(frame: Frame, node: cst.CSTNode, value: Value, classes: Value) -
             return Constant("torch.Generator" in paths)
         case Tensor(mapping=False, batch=False):
             return Constant(tensor) if tensor or all(map(_has_no_tensors, paths)) else opaque(frame, node)
-        case Items(is_tuple=True):
-            return Constant(any(path == "builtins.tuple" or path in _SEQUENCES for path in paths))
+        case Items(kind=str(kind)) | Many(kind=str(kind)) if kind:
+            return Constant(any(path == f"builtins.{kind}" or path in _SEQUENCES for path in paths))
         case Items() | Many():
             return Constant(
                 any(path in ("builtins.list", "builtins.tuple") or path in _SEQUENCES for path in paths)

@@ -364,9 +364,10 @@ POSITIONS = re.compile(r"(?i)(?:^|_)(?:pos|positions?|idx|index|indices)$")
 
 
 def _without_positions(frame: Frame, argument: Argument, callee: Callee) -> Argument:
-    """`model(x, **inputs)`: the inputs without those that a module whose `forward` is not known may want on the CPU."""
+    """`model(x, **inputs)`, `model(inputs)`: a dict of inputs without those that a module whose `forward` is not known may want on the
+    CPU."""
     value = argument.value
-    if argument.star != "**" or not isinstance(value, Entries) or callee.thing is None:
+    if not isinstance(value, Entries) or callee.thing is None:
         return argument
     if frame.state(callee.thing).model is not None:
         return argument

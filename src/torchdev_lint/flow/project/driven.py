@@ -27,7 +27,9 @@ from torchdev_lint.flow.project.absent_arguments import is_only_called
 from torchdev_lint.flow.project.accelerator_programs import leading_here
 from torchdev_lint.flow.syntax.trees import all_parameters
 
-_COMPUTES = re.compile(r"\b(?:torch|nn|F)\.|(?m:^\s*import torch$)|\.numpy\(")
+_COMPUTES = re.compile(
+    r"\b(?:torch|nn|F)\.|(?m:^\s*import torch$)|\.numpy\(|\.detach\(\)|\.(?:named_parameters|state_dict)\("
+)
 """What says that a file computes with tensors, or reads them; some only call their methods, and import torch for their looks."""
 
 MAX_SCRIPTS = 3
