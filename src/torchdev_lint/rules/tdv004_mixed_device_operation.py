@@ -2,7 +2,8 @@
 
 ## What it does
 Finds operators, functions and tensor methods whose tensor operands are certainly on different devices, and CPU tensors indexed
-by a tensor on an accelerator. Operands that were just made by a factory without `device=` are TDV005's.
+by a tensor on an accelerator; and what a module's method has a helper make on the CPU and brings together with the module's own
+tensors. Operands that were just made by a factory without `device=` are TDV005's.
 
 ## Why it fails
 PyTorch's operators need their operands on one device:
@@ -22,9 +23,9 @@ Safe when the device is held by a name or by the other operand: `.to(...)` of th
 
 ## Known limits
 What PyTorch admits is not reported: a 0-dim CPU tensor (or one that may be 0-dim) in pointwise operations, a CPU index or mask
-on an accelerator's tensor, `copy_`, assignment to items and slices. Where the other operand is only where a caller, or whoever has
-the module, may have put it, it is TDV105 that speaks, which is off by default: of 39 such findings in four batches of code that
-nobody had looked at one was true (docs/precision.md).
+on an accelerator's tensor, `copy_`, assignment to items and slices. Where the other operand is only where a caller may have put it,
+it is TDV105 that speaks, which is off by default: of 39 such findings in four batches of code that nobody had looked at one was true
+(docs/precision.md).
 """
 
 from __future__ import annotations
@@ -55,8 +56,13 @@ class MixedDeviceOperation(Rule):
     def check(self, event: Event) -> Iterator[Finding]:
         """Differences are findings, but for the operands that TDV005 reports where they are made."""
         assert isinstance(event, MixedOperation)
-        if event.made is None and event.certain:
+        if event.made is None and is_expected(event):
             yield mixed(event)
+
+
+def is_expected(event: MixedOperation) -> bool:
+    """Whether it comes about with every accelerator, or once the module is moved whose method has something made for its own tensors."""
+    return event.certain or event.for_module
 
 
 def mixed(event: MixedOperation) -> Finding:

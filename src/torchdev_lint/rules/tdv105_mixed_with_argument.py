@@ -1,10 +1,10 @@
 """TDV105: an operation mixes a CPU tensor with one that is where a caller put it.
 
 ## What it does
-Finds the operations of TDV004 one of whose operands goes with an argument of the function, or with the module that has the method, when
-nothing in sight puts that on an accelerator; and what a function makes on the CPU for an argument (of its size, filled with what is
-computed from it, or in the place of what another way returns) and returns. Off by default: it is advice for libraries, whose callers
-are not known.
+Finds the operations of TDV004 one of whose operands goes with an argument of the function, or with the module that has the method
+(where the other one was not made for it), when nothing in sight puts that on an accelerator; and what a function makes on the CPU for
+an argument (of its size, filled with what is computed from it, or in the place of what another way returns) and returns. Off by
+default: it is advice for libraries, whose callers are not known.
 
 ## Why it fails
 For a caller whose tensors are on an accelerator the function raises
@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, ClassVar
 from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.flow.activation.events import MixedOperation, ReturnedFactory
 from torchdev_lint.rules.base import Finding, Rule
-from torchdev_lint.rules.tdv004_mixed_device_operation import mixed
+from torchdev_lint.rules.tdv004_mixed_device_operation import is_expected, mixed
 from torchdev_lint.rules.tdv005_factory_without_device import returned
 
 if TYPE_CHECKING:
@@ -61,5 +61,5 @@ class MixedWithArgument(Rule):
                 yield returned(event)
             return
         assert isinstance(event, MixedOperation)
-        if event.made is None and not event.certain:
+        if event.made is None and not is_expected(event):
             yield mixed(event)

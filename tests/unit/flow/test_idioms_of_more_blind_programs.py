@@ -532,13 +532,13 @@ embed(torch.ones(4, 4){0})
     [
         ("", ".to(device)", ["TDV001"]),
         (", device=self.row.weight.device", ".to(device)", []),
-        ("", "", []),
+        ("", "", ["TDV004"]),
     ],
 )
 def test_what_may_be_wrong_and_is_where_a_script_runs_it(
     tmp_path: Path, checked: Checked, made: str, moved: str, found: list[str]
 ) -> None:
-    """Alone it is TDV105's, which is off."""
+    """Of who never moves it nothing is learned: it is a module's, which is there to be moved."""
     files = {"layers.py": LAYERS.format(made), "main.py": SCRIPT.format(moved)}
     assert checked(tmp_path, files, "layers.py") == found
     whole = check_source(files["layers.py"], str(tmp_path / "layers.py"), Config(), DiskSources())

@@ -137,7 +137,8 @@ class MixedOperation:
     `right` is where the operand at fault is, at `place`; `left` where the other one is, known as `other`. `certain`: on
     every machine with an accelerator; else only once the parameter or module that the other follows is moved. `onto`: the operand at
     fault is changed in place and stays: the place of the other one, and an expression for the device of the first. `bound`: what gave
-    the operand at fault its name, if PyTorch raises further down than at this call.
+    the operand at fault its name, if PyTorch raises further down than at this call. `for_module`: a function that a module's method calls
+    has just made the operand at fault, and the other one goes with the module.
     """
 
     node: Any
@@ -154,6 +155,7 @@ class MixedOperation:
     made: Made | None = None
     onto: tuple[Place, str] | None = None
     bound: Any = None
+    for_module: bool = False
 
 
 @dataclass(frozen=True, slots=True)

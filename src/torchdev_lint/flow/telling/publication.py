@@ -21,6 +21,7 @@ from torchdev_lint.flow.domain.lattice import (
     Leaf,
     Level,
     Origin,
+    Symbol,
     leaves,
 )
 from torchdev_lint.flow.domain.values import Object, Tensor, Value
@@ -205,7 +206,22 @@ def publish_mixed(
             made=made,
             onto=None if report.crossed else onto,
             bound=_given(report, found) if report.crossed else None,
+            for_module=_is_made_for_module(frame, found),
         ),
+    )
+
+
+def _is_made_for_module(frame: Frame, found: Conflict) -> bool:
+    """Whether a function that a method of a module calls has made what is at fault, and the other operand is where the module is."""
+    receiver = None if frame.function is None else frame.function.receiver
+    root = None if found.right.origin is None else found.right.origin.root()
+    return (
+        isinstance(receiver, Object)
+        and isinstance(found.left, Symbol)
+        and found.left.key == ("device", receiver.key)
+        and root is not None
+        and root.what == "factory"
+        and root.frame > frame.uid  # what was made before this activation began is kept somewhere
     )
 
 
