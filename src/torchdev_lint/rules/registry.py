@@ -32,6 +32,7 @@ from torchdev_lint.rules.tdv106_unstated_device import UnstatedDeviceRule
 from torchdev_lint.rules.tdv107_unmapped_load import UnmappedLoad
 from torchdev_lint.rules.tdv108_unproven_host_read import UnprovenHostRead
 from torchdev_lint.rules.tdv109_doubtful_device import DoubtfulDeviceRule
+from torchdev_lint.rules.tdv110_plain_attribute import PlainAttributeRule
 
 
 @cache
@@ -65,6 +66,7 @@ def all_rules() -> tuple[type[Rule], ...]:
         UnmappedLoad,
         UnprovenHostRead,
         DoubtfulDeviceRule,
+        PlainAttributeRule,
     ]
     return tuple(sorted(rules, key=lambda rule: rule.code))
 

@@ -81,8 +81,6 @@ def _fix(event: UnregisteredTensor) -> NodeFix | None:
             return None
         edits = moved(event.value, f".to({event.target})", parenthesize=event.needs_parentheses)
         return NodeFix(edits, Applicability.UNSAFE, f"Move it with `.to({event.target})`")
-    registered = (
-        f'{event.receiver}.register_buffer("{event.attribute}", {event.value_text}, persistent=False)'
-    )
+    registered = f"{event.receiver}.register_buffer({event.named}, {event.value_text}, persistent=False)"
     edit = NodeEdit(event.node, "replace", registered)
     return NodeFix((edit,), Applicability.UNSAFE, f"Register `{event.attribute}` as a buffer")

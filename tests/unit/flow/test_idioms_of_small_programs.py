@@ -330,7 +330,7 @@ CASES: dict[str, tuple[str, list[tuple[str, list[str]]]]] = {
         Mixture().to(device)(inputs)
         """,
         [
-            ('setattr(self, f"basis_{i}", torch.randn(3))', ["TDV004"]),
+            ('setattr(self, f"basis_{i}", torch.randn(3))', ["TDV006"]),
             ('self.register_buffer(f"basis_{i}", torch.randn(3))', []),
         ],
     ),

@@ -12,6 +12,7 @@ from torchdev_lint.flow.activation.placement_events import (
     DoubtfulDevice,
     GeneratorMismatch,
     HostArgument,
+    PlainState,
     StateBeforeMove,
     UnstatedDevice,
 )
@@ -185,6 +186,8 @@ class UnregisteredTensor:
 
     node: Any
     attribute: str
+    named: str
+    """The attribute's name as an expression."""
     receiver: str | None
     value: Any
     value_text: str
@@ -390,6 +393,7 @@ Event: TypeAlias = (
     | ReturnedFactory
     | UnstatedDevice
     | DoubtfulDevice
+    | PlainState
     | HostRead
     | UnregisteredTensor
     | UnregisteredModule

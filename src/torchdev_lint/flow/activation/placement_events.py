@@ -69,6 +69,20 @@ class DoubtfulDevice:
 
 
 @dataclass(frozen=True, slots=True)
+class PlainState:
+    """A module keeps a tensor (`kind` is "tensor"), tensors ("tensors") or modules ("modules") where `Module.to` does not look for them.
+
+    `node` is the assignment, `cure` what registers instead (empty where nothing does); `use` where the class computes with it.
+    """
+
+    node: Any
+    attribute: str
+    kind: str
+    cure: str
+    use: Any
+
+
+@dataclass(frozen=True, slots=True)
 class GeneratorMismatch:
     """A random generator is used where a tensor of another device type is made.
 

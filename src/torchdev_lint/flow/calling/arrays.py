@@ -56,6 +56,12 @@ def _note(frame: Frame, node: cst.CSTNode, dims: int, *, is_array: bool = True) 
         frame.analysis.arrays.add(id(node))
 
 
+def of_tensor(frame: Frame, node: cst.CSTNode, dims: int) -> Value:
+    """The array that a call reads a tensor of at least so many dimensions as."""
+    _note(frame, node, dims)
+    return frame.result_of(node)
+
+
 # -- calls
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -34,11 +35,13 @@ from torchdev_lint.flow.domain.values import (
     Value,
     counted,
     if_not_none,
+    is_number,
     join_all,
 )
 from torchdev_lint.flow.execution import containers, truths
 from torchdev_lint.flow.execution.iteration import MAX_UNROLLED, iterate, iterator_of, known_items, next_of
 from torchdev_lint.flow.instances import list_classes, made_by_new
+from torchdev_lint.flow.instances.classes import ClassModel
 from torchdev_lint.flow.instances.objects import as_tuple, forget_attributes, get_attribute, hide_attribute
 from torchdev_lint.flow.nn_modules import attached_parts, registration
 from torchdev_lint.flow.torch_calls import torch_factories
@@ -52,6 +55,10 @@ def call_builtin(frame: Frame, name: str, site: CallSite, call_value: Callable[.
     match name:
         case "min" | "max" if len(values) == 1:
             return iterate(frame, first)
+        case "min" | "max" if any(map(is_number, values)) and not any(
+            isinstance(one, Tensor) for one in values
+        ):
+            return NUMBER  # Python's, among which no tensor is
         case "next" if values:
             return next_of(frame, first)
         case "iter" if values:
@@ -93,6 +100,8 @@ def call_builtin(frame: Frame, name: str, site: CallSite, call_value: Callable[.
             and (path := torch_factories.named(frame, site)) is not None
         ):
             return Api(path)
+        case "getattr" if len(values) == 3 and _has_attribute(frame, site, values[:2]) == Truth(FALSE):
+            return values[2]
         case "getattr" if len(values) >= 2 and name_given(site, 1) is not None:
             return get_attribute(frame, first, name_given(site, 1) or "", site.node)
         case "getattr" if len(values) == 2 and first == Api("torch.nn"):
@@ -107,7 +116,7 @@ def call_builtin(frame: Frame, name: str, site: CallSite, call_value: Callable[.
         case "setattr" if len(values) == 3:
             under = name_given(site, 1)
             named = UNKNOWN if under is None else Literal(under)
-            registration.attach(frame, first, named, values[2], site.positional()[2].node)
+            registration.attach(frame, first, named, values[2], site.positional()[2].node, site.node)
             return UNKNOWN
         case "setattr" if values:
             forget_attributes(frame, first)
@@ -177,6 +186,8 @@ def _container(frame: Frame, name: str, value: Value, site: CallSite) -> Value:
     parts = known_items(frame, value)
     if parts is not None and name in ("list", "tuple", "reversed"):
         made = Items(tuple(parts[::-1] if name == "reversed" else parts))
+    elif parts is not None and "set" in name and all(isinstance(part, Literal) for part in parts):
+        made = Items(tuple(dict.fromkeys(parts)))
     elif value == Items(()):
         made = Items(())
     else:
@@ -215,22 +226,22 @@ def _transposed(frame: Frame, site: CallSite) -> Value:
         known = [known_items(frame, row) for row in rows.items]
         if all(row is not None for row in known):
             columns = zip(*(row for row in known if row is not None), strict=False)
-            return Items(tuple(Items(column) for column in columns))
+            return Items(tuple(Items(column, kind="tuple") for column in columns))
     row = iterate(frame, rows)
     if isinstance(row, AnyOf):
         records = [as_tuple(frame, thing) for thing in row.things]
         row = join_all([record for record in records if record is not None]) if all(records) else UNKNOWN
     parts = known_items(frame, row)
     if parts is not None:
-        return Items(tuple(Many(part) for part in parts))
-    return Many(Many(iterate(frame, row)))
+        return Items(tuple(Many(part, kind="tuple") for part in parts))
+    return Many(Many(iterate(frame, row), kind="tuple"))
 
 
 def _zipped(frame: Frame, values: list[Value]) -> Value:
     columns = [known_items(frame, value) for value in values]
     if all(column is not None for column in columns):
         rows = zip(*(column for column in columns if column is not None), strict=False)
-        return Items(tuple(Items(row) for row in rows))
+        return Items(tuple(Items(row, kind="tuple") for row in rows))
     lengths = {len(column) for column in columns if column is not None}
     if len(lengths) == 1 and max(lengths) > 1:
         # what is gone through beside a few known things has as many: a part of the batch for each device
@@ -238,8 +249,8 @@ def _zipped(frame: Frame, values: list[Value]) -> Value:
             column if column is not None else [iterate(frame, value)] * max(lengths)
             for column, value in zip(columns, values, strict=True)
         ]
-        return Items(tuple(Items(row) for row in zip(*shared, strict=True)))
-    return Many(Items(tuple(iterate(frame, value) for value in values)))
+        return Items(tuple(Items(row, kind="tuple") for row in zip(*shared, strict=True)))
+    return Many(Items(tuple(iterate(frame, value) for value in values), kind="tuple"))
 
 
 def mapped(
@@ -322,10 +333,21 @@ def _has_attribute(frame: Frame, site: CallSite, values: list[Value]) -> Value:
                 return Truth(TRUE)
             state = frame.state(thing)
             read = not model.has_unseen_base() and model.find("__getattr__") is None
-            absent = state.kind == "instance" and name in _OF_TENSORS and name not in state.attributes
-            return Truth(FALSE if read and absent else truths.opaque(frame, site.node))
+            absent = state.kind == "instance" and name not in state.attributes
+            never = name in _OF_TENSORS or (
+                thing.key[0] == "made" and not _is_set_somewhere(frame, model, name)
+            )
+            return Truth(FALSE if read and absent and never else truths.opaque(frame, site.node))
         case _:
             return Truth(truths.opaque(frame, site.node))
+
+
+def _is_set_somewhere(frame: Frame, model: ClassModel, name: str) -> bool:
+    """Whether a class has an attribute of its own of this name, or anybody sets one, or attributes whose names are computed."""
+    if any(name in one.attributes or name in one.wrapped or name in one.replaced for one in model.lineage()):
+        return True
+    sets = re.compile(rf"\.{re.escape(name)}\b\s*(?::[^=\n]+)?=(?!=)|\bsetattr\(|__dict__|\bvars\(")
+    return frame.analysis.says(sets) or model.frame.analysis.says(sets)
 
 
 _OF_NAMED_TUPLES = frozenset({"_fields", "_asdict", "_replace", "index", "count"})

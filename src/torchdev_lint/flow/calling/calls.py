@@ -8,7 +8,7 @@ import libcst as cst
 
 from torchdev_lint.flow.activation.frame import Frame, expression
 from torchdev_lint.flow.calling import arrays, builtin_functions, dispatch, exit_stacks, workers
-from torchdev_lint.flow.calling.callsites import Argument, CallSite, ImpliedItem, Unwritten
+from torchdev_lint.flow.calling.callsites import Argument, CallSite, ImpliedItem, Unwritten, name_given
 from torchdev_lint.flow.calling.functions import (
     call,
     call_without_arguments,
@@ -72,6 +72,7 @@ from torchdev_lint.flow.instances.objects import (
     forget_device,
     get_attribute,
     held_as,
+    hide_attribute,
     is_loss_like,
     is_module_like,
 )
@@ -210,13 +211,28 @@ def call_value(frame: Frame, callee: Value, site: CallSite) -> Value:
             return _call_partial(frame, callee, site)
         case Either(guard, then, otherwise):
             left, right = frame.either(
-                guard, lambda: call_value(frame, then, site), lambda: call_value(frame, otherwise, site)
+                guard, lambda: call_value(frame, then, site), lambda: _call_other(frame, otherwise, site)
             )
             return join(guard, left, right)
         case Tensor(device=device):
             return Tensor(device)
         case _:
             return not_followed(frame, site)
+
+
+_OTHER = -1_000_000
+
+
+def _call_other(frame: Frame, callee: Value, site: CallSite) -> Value:
+    """`(Host if offload else Device)(keys)`: what the second class makes here is another thing than what the first makes."""
+    if not isinstance(callee, Class):
+        return call_value(frame, callee, site)
+    outer = frame.round
+    frame.round = (*outer, _OTHER)  # as if it had its turn in a loop
+    try:
+        return call_value(frame, callee, site)
+    finally:
+        frame.round = outer
 
 
 def _call_partial(frame: Frame, partial: Partial, site: CallSite) -> Value:
@@ -485,12 +501,27 @@ def call_base_method(frame: Frame, thing: Object, name: str, site: CallSite) -> 
     return UNKNOWN if found is None else found
 
 
+_READS_ATTRIBUTES = frozenset("get keys values items copy".split())
+
+
+def _call_on_attributes(frame: Frame, owner: Object, name: str, site: CallSite) -> Value:
+    """A method of `thing.__dict__`."""
+    under, default = name_given(site, 0), site.get(1, "default")
+    if name == "setdefault" and under is not None and under not in frame.state(owner).attributes:
+        value = NONE if default is None else default.value
+        hide_attribute(frame, owner, under, value)
+        return value
+    if name not in _READS_ATTRIBUTES and (name != "setdefault" or under is None):
+        forget_attributes(frame, owner)
+        return UNKNOWN
+    return frame.state(owner).attributes.get(under or "", UNKNOWN)
+
+
 def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -> Value:
     """The result of a method of an object."""
     state = frame.state(thing)
     if thing.key[0] == "attr" and thing.key[2] == "__dict__":
-        forget_attributes(frame, Object(thing.key[1]))
-        return UNKNOWN
+        return _call_on_attributes(frame, Object(thing.key[1]), name, site)
     if name == "startswith" and site.positional():
         return literals.starts_with(frame, thing, site)
     if name in ("__next__", "next") and state.model is None and state.element != UNKNOWN:

@@ -1,7 +1,7 @@
 """One of a few functions, it is not known which: `KERNELS[kind]`, `KERNELS.get(kind)`.
 
-Classes are among them if they are modules that are called alike: other tables of classes are registries, out of which each place takes
-those of one sort.
+Classes are among them if they are modules that are called alike, or derive from one base: other tables of classes are registries, out of
+which each place takes those of one sort.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import libcst as cst
 
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.domain.conditions import Atom
-from torchdev_lint.flow.domain.values import Class, Import, Literal, Object, Value, is_function, join
+from torchdev_lint.flow.domain.values import Class, Import, Items, Literal, Object, Value, is_function, join
 from torchdev_lint.flow.execution.truths import equality
 
 MAX_CHOICES = 4
@@ -44,13 +44,20 @@ def one_of(frame: Frame, node: cst.CSTNode, held: dict[Any, Value], key: Value) 
 
 
 def _are_alike(values: list[Value]) -> bool:
-    """Whether these are classes of modules that are made and called with the same number of things, `{"ce": Loss, "focal": FocalLoss}`."""
-    taken: set[tuple[int | None, int | None]] = set()
-    for value in values:
-        if not isinstance(value, Class) or not value.model.is_module:
-            return False
-        taken.add((_needed(value, "__init__"), _needed(value, "forward")))
-    return len(taken) == 1 and None not in next(iter(taken))
+    """Whether these are classes that stand for each other, `{"ce": Loss, "focal": FocalLoss}`, or each has one with something beside it.
+
+    Modules that are made and called with the same number of things; others that derive from one base of the project.
+    """
+    if all(isinstance(value, Items) and value.items for value in values):
+        return _are_alike([value.items[0] for value in values if isinstance(value, Items)])
+    classes = [value for value in values if isinstance(value, Class)]
+    if len(classes) < len(values):
+        return False
+    if all(one.model.is_module for one in classes):
+        taken = {(_needed(one, "__init__"), _needed(one, "forward")) for one in classes}
+        return len(taken) == 1 and None not in next(iter(taken))
+    shared = set.intersection(*({id(base) for base in one.model.lineage()[1:]} for one in classes))
+    return bool(shared) and len({_needed(one, "__init__") for one in classes}) == 1
 
 
 def _needed(owner: Class, method: str) -> int | None:

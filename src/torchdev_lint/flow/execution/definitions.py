@@ -12,6 +12,7 @@ from torchdev_lint.flow.domain.values import (
     Function,
 )
 from torchdev_lint.flow.instances.classes import ClassModel, decorator_names
+from torchdev_lint.flow.syntax.trees import dotted, walk
 
 
 @statement(cst.FunctionDef)
@@ -70,8 +71,30 @@ def visit_ClassDef(frame: Frame, node: cst.ClassDef) -> None:
     announce(frame, node, model)
     for name, method in model.methods.items():
         frame.analysis.meet(model.function(method, name, None))
+    if (template := _template(model)) is not None:
+        frame.analysis.meet(template)
     run_on_class(frame, node, Class(model))
     model.is_complete = True
+
+
+def _template(model: ClassModel) -> Function | None:
+    """The `forward` of a base class of the file, which calls methods that the class has of its own: it is read as that of the class.
+
+    `def forward(self, x): return self.compute(self.prepare(x))`: what `compute` is given nobody else says.
+    """
+    if "forward" in model.methods or not model.is_module:
+        return None
+    inherited = model.find("forward")
+    if inherited is None or not any(
+        isinstance(node, cst.Call)
+        and isinstance(node.func, cst.Attribute)
+        and node.func.attr.value in model.methods
+        and dotted(node.func.value) == "self"
+        for node in walk(inherited.body)
+    ):
+        return None
+    function = model.function(inherited, "forward", Class(model))
+    return function if function.node is inherited and function.receiver == Class(model) else None
 
 
 @statement(cst.Import)

@@ -26,6 +26,7 @@ from torchdev_lint.flow.domain.lattice import CPU, UNKNOWN_DEVICE, Cpu, Symbol
 from torchdev_lint.flow.domain.values import (
     NONE,
     UNKNOWN,
+    Class,
     DeviceValue,
     Either,
     Function,
@@ -50,6 +51,7 @@ from torchdev_lint.flow.mistakes import (
     doubtful_devices,
     forwarding,
     odd_one_out,
+    plain_state,
     returned_factories,
     unproven_reads,
     unstated_by_use,
@@ -131,26 +133,36 @@ def prepare(analysis: Analysis, project: Project | None) -> Frame:
 
 def read_functions(analysis: Analysis, step: Step = _at_once) -> list[Function]:
     """Read each function that was met on its own, and those that are met then; all of them."""
-    seen: set[int] = set()
+    seen: set[tuple[int, int | None]] = set()
     prepared: set[ClassModel] = set()
     met: list[Function] = []
     while analysis.pending:
         # those that only this file calls come after their callers: what they are given is known then
         later = (i for i, function in enumerate(analysis.pending) if not is_private(function.name))
         function = analysis.pending.pop(next(later, 0))
-        met.append(function)
-        if id(function.node) not in seen:
-            seen.add(id(function.node))
+        derived = _read_as(function)
+        if derived is None:
+            met.append(function)
+        key = id(function.node), None if derived is None else id(derived.node)
+        if key not in seen:
+            seen.add(key)
             analysis.replenish(LEAST)
             if step(("who runs it", function), is_for_the_host, function):
                 continue
-            if function.owner is not None and function.owner not in prepared:
-                prepared.add(function.owner)
+            owner = derived or function.owner
+            if owner is not None and owner not in prepared:
+                prepared.add(owner)
                 analysis.on_host = False
-                step(("self", function.owner), symbolic_self, function.owner)
+                step(("self", owner), symbolic_self, owner)
                 analysis.replenish(LEAST)
-            step(("alone", function), read_alone, analysis, function)
+            kind = "alone" if derived is None else f"alone as {derived.name}"
+            step((kind, function), read_alone, analysis, function)
     return met
+
+
+def _read_as(function: Function) -> ClassModel | None:
+    """The class that a method which it inherits is read for (`definitions`)."""
+    return function.receiver.model if isinstance(function.receiver, Class) else None
 
 
 def settle(analysis: Analysis, met: list[Function]) -> list[Event]:
@@ -163,7 +175,11 @@ def settle(analysis: Analysis, met: list[Function]) -> list[Event]:
     events = [*_told(analysis), *settle_literals(analysis), *checkpoints.settle(analysis)]
     told = forwarding.without_consequences([*events, *forwarding.settle(analysis)])
     known = list(unproven_reads.without_known(list(unstated_devices.without_known(told))))
-    settled = [*known, *doubtful_devices.settle(analysis, known)]
+    settled = [
+        *known,
+        *doubtful_devices.settle(analysis, known),
+        *plain_state.settle(analysis, known, met),
+    ]
     return list(driven.with_scripts(analysis, settled, met))
 
 
@@ -194,13 +210,14 @@ def read_alone(analysis: Analysis, function: Function) -> None:
     """Run a function with symbolic parameters."""
     definition = function.frame
     env = without_caller(definition)
-    if function.owner is not None:
-        receiver, env_of_self = symbolic_self(function.owner)
+    owner = _read_as(function) or function.owner
+    if owner is not None:
+        receiver, env_of_self = symbolic_self(owner)
         if function.name == "__init__":
             return  # was run for `self`
         env = analysis.catch_up(env_of_self.copy(), definition.env)
         env.names = {}
-        at_first = held_at_first(function.owner).get(function.name)
+        at_first = held_at_first(owner).get(function.name)
         if at_first:
             state = env.state(receiver)
             held = {**state.attributes, **at_first}

@@ -17,6 +17,7 @@ from torchdev_lint.flow.domain.immutable import replace
 from torchdev_lint.flow.domain.lattice import Cpu, Symbol, leaves
 from torchdev_lint.flow.domain.values import UNKNOWN, Either, Object, Tensor, Value
 from torchdev_lint.flow.nn_modules import attached_parts
+from torchdev_lint.flow.project.text_facts import remembered_of_text
 from torchdev_lint.flow.syntax.trees import remembered, walk
 
 BEFORE = "register_forward_pre_hook"
@@ -24,6 +25,8 @@ BEFORE = "register_forward_pre_hook"
 
 _MOVES = re.compile(r"^(?:to|cuda)$|(?:^|_)to_(?:device|cuda|gpu)$|^move(?:_|$)")
 """Functions and methods that bring what they are given to a device, by their names."""
+
+_MOVES_TEXT = re.compile(r"\.(?:to|cuda)\(|\b\w*to_(?:device|cuda|gpu)\(|\bmove_?\w*\(")
 
 _MAX_DEPTH = 3
 """Calls from a hook to functions of its file are followed this far."""
@@ -52,7 +55,7 @@ def without_brought(frame: Frame, thing: Object, site: CallSite) -> CallSite:
         return site
     if not any(_is_on_host(one.value) for one in site.arguments):
         return site
-    if not frame.analysis.learn(_brings_inputs, frame.source.module):
+    if not frame.analysis.learn(_brings_inputs, frame.source.module) and not _others_bring(frame):
         return site
     arguments = (replace(one, value=UNKNOWN) if _is_on_host(one.value) else one for one in site.arguments)
     return replace(site, arguments=tuple(arguments))
@@ -66,6 +69,25 @@ def _is_on_host(value: Value) -> bool:
             return _is_on_host(then) or _is_on_host(otherwise)
         case _:
             return False
+
+
+def _others_bring(frame: Frame) -> bool:
+    """Whether another file of the project registers pre-hooks, and one that it may take them from moves something."""
+    texts = [text for _, text in frame.analysis.imports.mentioning(BEFORE) or ()]
+    return any(map(_registers, texts)) and (
+        any(map(_moves, texts))
+        or any(_moves(text) for _, text in frame.analysis.imports.mentioning("__call__") or ())
+    )
+
+
+@remembered_of_text
+def _registers(text: str) -> bool:
+    return f".{BEFORE}(" in text
+
+
+@remembered_of_text
+def _moves(text: str) -> bool:
+    return _MOVES_TEXT.search(text) is not None
 
 
 @remembered(cst.Module)

@@ -55,12 +55,26 @@ def loader(frame: Frame, site: CallSite) -> Value:
             element = _read_as_numbers(frame, dataset.value, element, replace(on_host, guess=True))
         element = _batched(frame, element, origin)
     element = without_cell(element)
+    pins = site.keyword("pin_memory")
+    if pins is not None and pins.value != Literal(False):
+        element = _pinned(element)
     if isinstance(element, Object):
         frame.analysis.notes[_AS_IT_COMES, element.key] = frame.state(element)
     state = State("loader", UNKNOWN_DEVICE, "torch.utils.data.DataLoader", element=element)
     if dataset is not None:
         state = state.with_attribute("dataset", dataset.value)
     return frame.fresh(site.node, state, "DataLoader")
+
+
+def _pinned(element: Value) -> Value:
+    """A batch in pinned memory: tuples were made lists, as late as PyTorch 2.4 (torch/utils/data/_utils/pin_memory.py)."""
+    match element:
+        case Items(items):
+            return replace(element, items=tuple(map(_pinned, items)), kind="")
+        case Many(inner):
+            return replace(element, element=_pinned(inner), kind="")
+        case _:
+            return element
 
 
 _AS_IT_COMES = "a batch as it comes"

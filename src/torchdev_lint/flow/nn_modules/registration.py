@@ -190,13 +190,19 @@ def _attached_by(frame: Frame, holder: Object, node: cst.CSTNode) -> Origin:
     return Origin(node, LATE, frame.uid)
 
 
-def attach(frame: Frame, holder: Value, name: Value, part: Value, node: cst.CSTNode) -> None:
-    """`setattr(holder, name, part)` and `holder._modules[name] = part`, whether the name is known or not."""
+def attach(
+    frame: Frame, holder: Value, name: Value, part: Value, node: cst.CSTNode, call: cst.CSTNode | None = None
+) -> None:
+    """`setattr(holder, name, part)`, which is `call`, and `holder._modules[name] = part`, whether the name is known or not."""
     if not isinstance(name, Literal):
         forget_attributes(frame, holder)
         _attach_somewhere(frame, holder, part, node)
         return
-    set_attribute(frame, holder, str(name.value), part)
+    outer = frame.assigning
+    frame.assigning = call or outer
+    kept = noted(frame, holder, str(name.value), part) if call and not isinstance(part, Object) else part
+    set_attribute(frame, holder, str(name.value), kept)
+    frame.assigning = outer
     if isinstance(holder, Object) and isinstance(part, Object):
         note_late(frame, holder, part, node)
 
@@ -374,6 +380,7 @@ def publish_tensor(
         UnregisteredTensor(
             node=site.node,
             attribute=site.name,
+            named=_named(frame, site),
             receiver=None if site.after else _receiver(site.node),
             value=None if kept else value,
             value_text="" if value is None else frame.analysis.text(value),
@@ -387,7 +394,7 @@ def publish_tensor(
             listed=value
             if kept and not site.late and _stays_list_of_tensors(frame, value, site.name)
             else None,
-            nn=_name_of_nn(frame),
+            nn=name_of_nn(frame),
         ),
     )
 
@@ -407,7 +414,8 @@ def _stays_list_of_tensors(frame: Frame, value: cst.BaseExpression | None, name:
     return re.search(changed, frame.analysis.written) is None
 
 
-def _name_of_nn(frame: Frame) -> str | None:
+def name_of_nn(frame: Frame) -> str | None:
+    """What `torch.nn` is called here."""
     names = [name for name, held in frame.visible_names() if held == Api("torch.nn")]
     torch = [name for name, held in frame.visible_names() if held == Api("torch")]
     return names[0] if names else f"{torch[0]}.nn" if torch else None
@@ -440,7 +448,7 @@ def publish_module(
             receiver=_receiver(site.node),
             container=container,
             value=value if _is_display(value) else None,
-            nn=_name_of_nn(frame),
+            nn=name_of_nn(frame),
             meets=node,
             met_device=met_device,
         ),
@@ -550,6 +558,8 @@ def assigned_value(node: cst.CSTNode, name: str = "") -> cst.BaseExpression | No
             return None
         case cst.Arg(value=value) if not _is_display(value):
             return value
+        case cst.Call(args=[_, _, cst.Arg(value=value)]):
+            return value  # of `setattr`
         case cst.Assign(targets=[cst.AssignTarget(target=cst.Attribute() | cst.Subscript())], value=value):
             return value  # else it is not the value of the one thing that was assigned
         case cst.AnnAssign(value=value):
@@ -562,8 +572,16 @@ def _receiver(node: cst.CSTNode) -> str | None:
     match node:
         case cst.Assign(targets=[cst.AssignTarget(target=cst.Attribute(value=cst.Name(value=name)))]):
             return name
+        case cst.Call(args=[cst.Arg(value=cst.Name(value=name)), _, _]):
+            return name
         case _:
             return None
+
+
+def _named(frame: Frame, site: AttributeSite) -> str:
+    """How an attribute is called where it is set: of `setattr`, an expression."""
+    node = site.node
+    return frame.analysis.text(node.args[1].value) if isinstance(node, cst.Call) else f'"{site.name}"'
 
 
 @remembered(cst.Module)

@@ -48,6 +48,19 @@ def is_set_elsewhere(frame: Frame, found: Conflict) -> bool:
     )
 
 
+def builds_elsewhere(analysis: Analysis, name: str) -> bool:
+    """Whether the class of this name is built where another file, or this one, lets the default device be another than the CPU."""
+    return (
+        analysis.sets_default_device
+        or analysis.learn(_is_set_for_all, analysis)
+        or analysis.learn(built_on_default_device, name, analysis.module)
+        or (
+            bool(analysis.learn(_files_with_blocks, analysis))
+            and analysis.learn(_is_only_in_blocks, analysis, name, True, True)
+        )
+    )
+
+
 def _is_by_default(leaf: Leaf) -> bool:
     """Whether something is on the CPU because a call that made it was not told where to."""
     root = None if leaf.origin is None else leaf.origin.root()

@@ -28,7 +28,7 @@ from torchdev_lint.flow.project.accelerator_programs import leading_here
 from torchdev_lint.flow.syntax.trees import all_parameters
 
 _COMPUTES = re.compile(
-    r"\b(?:torch|nn|F)\.|(?m:^\s*import torch$)|\.numpy\(|\.detach\(\)|\.(?:named_parameters|state_dict)\("
+    r"\b(?:torch|nn|F)\.|(?m:^\s*import torch(?:$| as )|^\s*from torch\b)|\.numpy\(|\.detach\(\)|\.(?:named_parameters|state_dict)\("
 )
 """What says that a file computes with tensors, or reads them; some only call their methods, and import torch for their looks."""
 

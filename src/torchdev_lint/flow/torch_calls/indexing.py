@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import libcst as cst
 
 from torchdev_lint.flow.activation.frame import Frame
+from torchdev_lint.flow.calling import arrays
 from torchdev_lint.flow.domain.lattice import UNKNOWN_DEVICE, Accelerator, Cpu, Symbol
 from torchdev_lint.flow.domain.values import (
     UNKNOWN,
@@ -59,7 +60,7 @@ def index(frame: Frame, node: cst.CSTNode, tensor: Tensor, keys: list[Value]) ->
     left = max(0, tensor.dims - len(keys)) if single else 0
     if isinstance(node, cst.Subscript) and not tensor.guess and not tensor.batch:
         left = max(left, _dimensions_left(tensor, node.slice))
-    scalar = False if keeps or left or any(_keeps_dimensions(key) for key in keys) else None
+    scalar = False if keeps or left or any(_keeps_dimensions(frame, key) for key in keys) else None
     return Tensor(
         tensor.device,
         scalar=scalar,
@@ -281,9 +282,11 @@ def _counts(turns: cst.BaseExpression) -> bool:
             return False
 
 
-def _keeps_dimensions(key: Value) -> bool:
+def _keeps_dimensions(frame: Frame, key: Value) -> bool:
     """Whether what `x[key]` gives has a dimension for certain: a number, or a 0-dim tensor, takes one away."""
-    return isinstance(key, Tensor) and key.scalar is not True and not key.element
+    if isinstance(key, Tensor):
+        return key.scalar is not True and not key.element
+    return arrays.dimensions(frame, key) > 0
 
 
 def assign(frame: Frame, node: cst.Subscript, tensor: Tensor, keys: list[Value], value: Value) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torchdev_lint.flow.activation.frame import Frame
+from torchdev_lint.flow.calling import arrays
 from torchdev_lint.flow.calling.callsites import CallSite
 from torchdev_lint.flow.domain.conditions import atoms
 from torchdev_lint.flow.domain.immutable import replace
@@ -119,6 +120,8 @@ def call_method(frame: Frame, tensor: Tensor, name: str, site: CallSite) -> Valu
         from torchdev_lint.flow.torch_calls import gradients
 
         gradients.check_method(frame, tensor, site)
+    if name == "numpy" and least(tensor):
+        return arrays.of_tensor(frame, site.node, least(tensor))
     if name in tensor_methods.HOST_METHODS:
         return UNKNOWN
     if name == "tolist" and least(tensor):

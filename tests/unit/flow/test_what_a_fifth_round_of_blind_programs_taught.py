@@ -1,0 +1,411 @@
+"""What a fifth round of programs and projects taught, whose authors had not seen the linter, each idiom right and wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+Ways = Sequence[tuple[str | tuple[str, ...], list[str]]]
+Checked = Callable[[Path, dict[str, str], str], list[str]]
+
+START = """\
+import copy
+import itertools
+
+import numpy as np
+import torch
+from torch import nn
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+net = nn.Linear(3, 2).to(device)
+"""
+
+CASES: dict[str, tuple[str, Ways]] = {
+    "callbacks, not all of which have a method": (
+        """
+        class Average:
+            def attach(self, model):
+                self.shadow = copy.deepcopy(model)
+
+            def on_step(self, trainer):
+                own = dict(trainer.model.named_parameters())
+                for name, held in self.shadow.named_parameters():
+                    held.lerp_(own[name], 0.1)
+
+
+        class Printer:
+            def on_step(self, trainer):
+                print(trainer)
+
+
+        class Trainer:
+            def __init__(self, model, callbacks):
+                self.model = model
+                self.callbacks = list(callbacks)
+                {0}
+                for one in self.callbacks:
+                    if hasattr(one, "attach"):
+                        one.attach(self.model)
+                {1}
+
+            def step(self):
+                for one in self.callbacks:
+                    one.on_step(self)
+
+
+        Trainer(nn.Linear(3, 2), [Printer(), Average()]).step()
+        """,
+        [(("pass", "self.model.to(device)"), ["TDV004"]), (("self.model.to(device)", "pass"), [])],
+    ),
+    "an attribute that may be set from elsewhere is not absent": (
+        """
+        class Plain:
+            def run(self, batch):
+                if hasattr(self, "brings"):
+                    batch = batch.to(device)
+                return net(batch)
+
+
+        plain = Plain()
+        {0}
+        plain.run(torch.rand(4, 3))
+        """,
+        [("print(plain)", ["TDV001"]), ('setattr(plain, "brings", True)', []), ("plain.brings = True", [])],
+    ),
+    "what `getattr` gives where there is no such attribute": (
+        """
+        class Printer:
+            def show(self, batch):
+                print(batch)
+
+
+        batch = getattr(Printer(), "bring", {0})(torch.rand(4, 3))
+        net(batch)
+        """,
+        [("lambda batch: batch", ["TDV001"]), ("lambda batch: batch.to(device)", [])],
+    ),
+    "a frozen set of names": (
+        """
+        HOST = frozenset({0})
+
+
+        def ready(batch):
+            return {{k: v if k in HOST else v.to(device) for k, v in batch.items()}}
+
+
+        batch = ready({{"x": torch.rand(4, 3), "lengths": torch.tensor([3, 2, 2, 1])}})
+        net(batch["x"])
+        nn.utils.rnn.pack_padded_sequence(net(batch["x"])[None], batch["lengths"], enforce_sorted=False)
+        """,
+        [
+            ('{"lengths", "index"}', []),
+            ('["lengths"]', []),
+            ('{"index", "x", "lengths"}', ["TDV001"]),
+        ],
+    ),
+    "a table of the host under numbers of the host": (
+        """
+        def weights(priorities, count):
+            index = {0}
+            return priorities[index] / priorities.sum()
+
+
+        found = weights(torch.rand(10), 4)
+        print((found{1} * net(torch.rand(4, 3, device=device)).sum(1)).mean())
+        """,
+        [
+            (("torch.multinomial(priorities, count).numpy()", ""), ["TDV005"]),
+            (("np.random.randint(0, 10, count)", ""), ["TDV005"]),
+            (("np.random.randint(0, 10, count)", ".to(device)"), []),
+            (("int(priorities.argmax())", ""), []),
+        ],
+    ),
+    "how much a memory holds is a number": (
+        """
+        class Memory:
+            def __init__(self, capacity):
+                self.capacity = capacity
+                self.size = 0
+                self.beta = 0.4
+                self.priorities = torch.rand(capacity)
+
+            def push(self):
+                self.size = min(self.size + 1, self.capacity)
+
+            def weights(self):
+                self.beta = min(1.0, self.beta + 1e-3)
+                return (self.size * self.priorities).pow(-self.beta)
+
+
+        def run(capacity):
+            memory = Memory(capacity)
+            for _ in range(4):
+                memory.push()
+            return net(torch.rand(capacity, 3, device=device)).sum(1) * memory.weights(){0}
+
+
+        run(4)
+        """,
+        [("", ["TDV004"]), (".to(device)", [])],
+    ),
+    "columns of `zip` are tuples": (
+        """
+        def bring(thing):
+            if isinstance(thing, torch.Tensor):
+                return thing.to(device)
+            if isinstance(thing, {0}):
+                return [bring(one) for one in thing]
+            return thing
+
+
+        class Rows(torch.utils.data.Dataset):
+            def __len__(self):
+                return 8
+
+            def __getitem__(self, index):
+                return torch.rand(3), torch.rand(2, 3)
+
+
+        def collate(samples):
+            images, targets = zip(*samples)
+            return torch.stack(images), targets
+
+
+        for images, targets in torch.utils.data.DataLoader(Rows(), batch_size=2, collate_fn=collate{1}):
+            for one in bring(targets):
+                net(one)
+        """,
+        [
+            (("list", ""), ["TDV001"]),
+            (("(list, tuple)", ""), []),
+            (("list", ", pin_memory=True"), []),  # before PyTorch 2.5 tuples were made lists there
+            (("list", ", pin_memory=False"), ["TDV001"]),
+        ],
+    ),
+    "tensors that are kept by `setattr`": (
+        """
+        class Front(nn.Module):
+            def __init__(self):
+                super().__init__()
+                for name, table in {{"window": torch.hann_window(4), "rows": torch.rand(4, 3)}}.items():
+                    {0}
+
+            def forward(self, wave):
+                return wave * self.window @ self.rows
+
+
+        Front().to(device)(torch.rand(2, 4, device=device))
+        """,
+        [
+            ("setattr(self, name, table)", ["TDV006"]),
+            ("self.register_buffer(name, table)", []),
+        ],
+    ),
+    "a method that `forward` of the base calls": (
+        """
+        class Front(nn.Module):
+            def forward(self, wave):
+                return self.compute(wave.unfold(-1, 4, 2)).transpose(1, 2)
+
+
+        class Windowed(Front):
+            def __init__(self):
+                super().__init__()
+                {0}
+
+            def compute(self, frames):
+                return (frames * self.window).log()
+
+
+        class Plain(Front):
+            def compute(self, frames):
+                return frames.log()
+        """,
+        [
+            ("self.window = torch.hann_window(4)", ["TDV006"]),
+            ('self.register_buffer("window", torch.hann_window(4))', []),
+        ],
+    ),
+    "one of two stores, of which one brings what it is given": (
+        """
+        class Store:
+            def __init__(self, keys):
+                self.keys = keys
+
+
+        class There(Store):
+            def near(self, queries):
+                return torch.cdist(queries, self.keys)
+
+
+        class Here(Store):
+            def __init__(self, keys):
+                super().__init__({0})
+
+            def near(self, queries):
+                return torch.cdist(queries.cpu(), self.keys).to(queries.device)
+
+
+        for offload in [bool(input())]:
+            store = (Here if offload else There)(net(torch.rand(4, 3, device=device)))
+            store.near(net(torch.rand(4, 3, device=device)))
+        """,
+        [("keys.cpu()", []), ("keys", ["TDV004"])],
+    ),
+    "modules that a mixin registers under numbers": (
+        """
+        class Numbered:
+            def enrol(self, prefix, module):
+                counters = self.__dict__.setdefault("_counters", {{}})
+                number = next(counters.setdefault(prefix, itertools.count()))
+                {0}
+                return module
+
+
+        class Mixed(Numbered, nn.Module):
+            def __init__(self, width, depth):
+                super().__init__()
+                self.blocks = [self.enrol("block", nn.Linear(width, width)) for _ in range(depth)]
+                self.mixers = {{k: self.enrol("mix", nn.Linear(width, width)) for k in ("early", "late")}}
+
+            def forward(self, batch):
+                for block in self.blocks:
+                    batch = block(batch)
+                return self.mixers["early"](batch) + self.mixers["late"](batch)
+
+
+        mixed = Mixed(3, 2)
+        mixed.to(device)
+        mixed(torch.rand(4, 3, device=device))
+        """,
+        [
+            ('self.add_module(f"{prefix}{number}", module)', []),
+            ("print(number)", ["TDV007"]),
+        ],
+    ),
+    "one of the samplers of a table": (
+        """
+        class Sampler:
+            def __call__(self, positives):
+                return self.draw(positives)
+
+
+        class Uniform(Sampler):
+            def draw(self, positives):
+                return torch.rand(len(positives), 3, device=positives.device)
+
+
+        class Popular(Sampler):
+            def draw(self, positives):
+                return torch.rand(len(positives), 3{0})
+
+
+        SAMPLERS = {{"uniform": Uniform, "popular": Popular, "again": Popular}}
+
+
+        def draw(name):
+            if name != "uniform":
+                net(SAMPLERS[name]()(torch.rand(4, 3, device=device)))
+
+
+        draw(input())
+        """,
+        [("", ["TDV001"]), (", device=positives.device", [])],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_wrong_and_right(name: str, told_each_way: Callable[[str, str, Ways], None]) -> None:
+    told_each_way(START, *CASES[name])
+
+
+# -- a script that proves what a file under another name of torch does
+
+RESPACED = """\
+import torch as th
+
+
+class Respaced:
+    def __init__(self, model, steps):
+        self.model = model
+        self.steps = steps
+
+    def __call__(self, x, ts):
+        table = th.tensor(self.steps{place})
+        return self.model(x * table[ts][:, None])
+"""
+SAMPLE = """\
+import torch
+from torch import nn
+from respaced import Respaced
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+model = nn.Linear(3, 3).to(device)
+Respaced(model, [1, 4, 9])(torch.rand(4, 3, device=device), torch.randint(3, (4,), device=device))
+"""
+
+
+@pytest.mark.parametrize(("place", "found"), [("", ["TDV005"]), (", device=ts.device", [])])
+def test_torch_under_another_name(place: str, found: list[str], checked: Checked, tmp_path: Path) -> None:
+    files = {"respaced.py": RESPACED.format(place=place), "sample.py": SAMPLE}
+    assert checked(tmp_path, files, "respaced.py") == found
+
+
+# -- pre-hooks that another file registers
+
+MIXER = """\
+import torch
+from torch import nn
+
+
+class Block(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.out = nn.Linear(width, width)
+
+    def forward(self, x, decay):
+        return self.out(x) * decay
+
+
+class Mixer(nn.Module):
+    def __init__(self, width, depth):
+        super().__init__()
+        self.blocks = nn.ModuleList(Block(width) for _ in range(depth))
+        self.decays = [torch.linspace(1.0, 0.5, width) for _ in range(depth)]
+
+    def forward(self, x):
+        for block, decay in zip(self.blocks, self.decays):
+            x = block(x, decay)
+        return x
+"""
+ENGINE = """\
+class Align:
+    def __init__(self, device):
+        self.device = device
+
+    def __call__(self, module, args):
+        return tuple({brings} for one in args)
+
+
+def attach(model, device):
+    for block in model.blocks:
+        block.to(device).{register}(Align(device))
+    return model
+"""
+
+
+@pytest.mark.parametrize(
+    ("register", "brings", "found"),
+    [
+        ("register_forward_pre_hook", "one.to(self.device)", []),
+        ("register_forward_hook", "one.to(self.device)", ["TDV006"]),
+    ],
+)
+def test_pre_hooks_of_another_file(
+    register: str, brings: str, found: list[str], checked: Checked, tmp_path: Path
+) -> None:
+    files = {"mixer.py": MIXER, "engine.py": ENGINE.format(register=register, brings=brings)}
+    assert checked(tmp_path, files, "mixer.py") == found
