@@ -507,7 +507,7 @@ def conflict(left: Device, right: Device, path: Sequence[Formula] = ()) -> Confl
     free_right = {atom for atom in right_atoms if atom.kind == "opaque"}
     ordered = sorted(relevant, key=lambda atom: (atom.kind, repr(atom.key)))
     left_behind = _is_left_behind(left, right) or _is_left_behind(right, left)
-    after_others = _after_others(left_atoms ^ right_atoms, about, facts_here)
+    after_others = _after_others(left_atoms | right_atoms, about, facts_here)
     # who brings a thing to an accelerator whatever the module is on has it on one
     after_itself = set(filter(_asks_of_itself, left_atoms ^ right_atoms))
     best: Conflict | None = None

@@ -134,14 +134,21 @@ def is_for_accelerators(analysis: Analysis) -> bool:
 
 
 def _is_for_accelerators(analysis: Analysis) -> bool:
+    files = leading_here(analysis)
+    begun = [text for text, is_run in (files or {}).values() if is_run]
+    if begun and all(_BEGINS_WITH_ONE.search(said(text)) for text in begun):
+        return True
     if does_without(analysis.written):
         return False
-    files = leading_here(analysis)
     if files is None or any(does_without(text) for text, _ in files.values()):
         return False
     return uses_accelerator(analysis.written) or all(
         uses_accelerator(text) for text, is_run in files.values() if is_run
     )
+
+
+_BEGINS_WITH_ONE = re.compile(r"(?m)^torch\.cuda\.set_device\(")
+"""What a script does first of all, whatever the rest of its program says: it raises where there is no GPU."""
 
 
 def leading_here(analysis: Analysis) -> dict[str, tuple[str, bool]] | None:

@@ -22,10 +22,10 @@ MAX_NAMES = 12
 _BLOCK = re.compile(r"(?:async\s+def|def|class)[ \t]+(\w+)|(\w+)[ \t]*(?::[^=\n]+)?=(?!=)")
 _LEFT = re.compile(r"(?m)^(?=[^\s#)\]}])")
 _IMPORTS = re.compile(
-    r"(?m)^[ \t]*(?:from[ \t]+[\w.]+[ \t]+import[ \t]*(?:\([^)]*\)|[^\n]*)|import[ \t]+[^\n]*)"
+    r"(?m)^[ \t]*(?:from[ \t]+[\w.]+[ \t]+import[ \t]*(?:\([^)]*\)|(?:\\\r?\n|[^\n])*)|import[ \t]+[^\n]*)"
 )
 _IMPORTED = re.compile(
-    r"(?m)^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n#]*)|import[ \t]+([\w.]+))"
+    r"(?m)^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|(?:\\\r?\n|[^\n#])*)|import[ \t]+([\w.]+))"
 )
 
 _MOVES_ITSELF = re.compile(r"\bself\s*\.\s*(?:to|cuda|xpu|mps)\(|(?i:device|accelerat)")

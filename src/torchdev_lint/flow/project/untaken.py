@@ -59,14 +59,18 @@ def nobody_gets_to(frame: Frame, path: tuple[Formula, ...]) -> bool:
 
 
 def _absences(function: cst.FunctionDef | cst.Lambda, made: object) -> Iterator[Atom]:
-    """That a parameter is None, for each that is asked for around the place where something is made."""
+    """That a parameter is None, or true, for each that is asked for around the place where something is made."""
     if isinstance(function, cst.Lambda):
         return
+    given = {one.name.value for one in all_parameters(function.params)}
     for node in walk(function.body):
         if isinstance(node, cst.If):
             names = tested_for_none(node.test)
-            if names and any(part is made for part in walk(node.body)):
+            flag = node.test.value if isinstance(node.test, cst.Name) else ""
+            if (names or flag in given) and any(part is made for part in walk(node.body)):
                 yield from (Atom("absent", ("parameter", id(function), name)) for name in names)
+                if flag in given:
+                    yield Atom("opaque", ("truth", ("parameter", id(function), flag)))
 
 
 def _fails(frame: Frame, function: Function, fact: Formula) -> bool:
