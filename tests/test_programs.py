@@ -35,7 +35,6 @@ MISSED: dict[str, str] = {
     "nanogpt_pinned_targets_bad": "reported where the caller unpacks what a function has moved in part",
     "pinn_targets_bad": "how many dimensions a part of an array has that is an argument",
     "ppo_grid_moves_bad": "reported where a table of the host is made that is indexed with what was drawn on the GPU",
-    "recurrent_by_name_bad": "a layer that `getattr` takes from `torch.nn` by a name",
     "split_transformer_padding_bad": "one of three pairs of devices, by how many GPUs there are",
 }
 """Programs that are not found yet, and why. Whoever makes one found takes it out."""

@@ -409,3 +409,88 @@ def test_pre_hooks_of_another_file(
 ) -> None:
     files = {"mixer.py": MIXER, "engine.py": ENGINE.format(register=register, brings=brings)}
     assert checked(tmp_path, files, "mixer.py") == found
+
+
+# -- what goes wrong where a program is run without options
+
+OPTIONS = """\
+import argparse
+
+import torch
+from torch import nn
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--mode", default="plain")
+parser.add_argument("--late", action="store_true")
+parser.add_argument("--early", action="store_false")
+parser.add_argument("--gpu", action="store_true")
+parser.add_argument("--none")
+parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+args = parser.parse_args()
+device = torch.device({device})
+net = nn.Linear(3, 2).to(device)
+{before}
+"""
+BROUGHT = "batch = torch.rand(4, 3)\nif {test}:\n    batch = batch.to(device)\nnet(batch)"
+
+
+@pytest.mark.parametrize("device", ["args.device", "'cuda'"])
+@pytest.mark.parametrize(
+    ("before", "found"),
+    [
+        (BROUGHT.format(test="args.mode == 'wide'"), ["TDV001"]),
+        (BROUGHT.format(test="args.mode != 'wide'"), []),
+        (BROUGHT.format(test="args.late"), ["TDV001"]),
+        (BROUGHT.format(test="args.early"), []),
+        (BROUGHT.format(test="not args.early"), ["TDV001"]),
+        # what says where the program runs, and what has no default
+        (BROUGHT.format(test="args.gpu"), []),
+        (BROUGHT.format(test="args.none == 'wide'"), []),
+        (BROUGHT.format(test="args.none"), []),
+        # it takes an option to get there
+        (
+            "if args.late:\n    batch = torch.rand(4, 3)\n    net(batch.to(device) if args.mode == 'wide' else batch)",
+            [],
+        ),
+        ("args.mode = input()\n" + BROUGHT.format(test="args.mode == 'wide'"), []),
+    ],
+)
+def test_without_options(
+    device: str, before: str, found: list[str], checked: Checked, tmp_path: Path
+) -> None:
+    text = OPTIONS.format(device=device, before=before)
+    told = checked(tmp_path, {"main.py": text}, "main.py")
+    assert [code for code in told if code != "TDV018"] == found  # that `--gpu` is bypassed is another thing
+
+
+# -- the names of a named tuple, with more of them
+
+RECORDS = """\
+from collections import namedtuple
+
+import torch
+from torch import nn
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+net = nn.Linear(3, 2).to(device)
+Step = namedtuple("Step", "state action")
+Sample = namedtuple("Sample", {names})
+sample = Sample(torch.rand(4, 3, device=device), 1, {given})
+net(sample.state)
+net(sample.weight)
+"""
+
+
+@pytest.mark.parametrize(
+    ("names", "given", "found"),
+    [
+        ('Step._fields + ("weight",)', "torch.rand(4, 3)", ["TDV001"]),
+        ('Step._fields + ("weight",)', "torch.rand(4, 3, device=device)", []),
+        ('("state", input(), "weight")', "torch.rand(4, 3)", []),
+    ],
+)
+def test_names_of_a_named_tuple(
+    names: str, given: str, found: list[str], checked: Checked, tmp_path: Path
+) -> None:
+    files = {"main.py": RECORDS.format(names=names, given=given)}
+    assert checked(tmp_path, files, "main.py") == found

@@ -37,7 +37,7 @@ CASES: dict[str, tuple[str, Ways]] = {
 
         train(rows(4))
         """,
-        [("patches.is_cuda", ["TDV016"]), ("patches is None", ["TDV005"])],
+        [("patches.is_cuda", ["TDV016"]), ("patches is None", ["TDV005", "TDV018"])],
     ),
 }
 

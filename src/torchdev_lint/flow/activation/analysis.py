@@ -148,6 +148,8 @@ class Analysis:
     """Told of what was executed, if anyone wants to know."""
     integers: dict[Key, str] = field(default_factory=dict)
     """What is an integer for certain (options of a command line), with how to ask whether it was given."""
+    option_defaults: dict[Key, object] = field(default_factory=dict)
+    """What options of a command line hold where they are not given, as far as that is a word or a truth."""
     blamed: set[int] = field(default_factory=set)
     """What made (by node) the tensors and modules that are at fault for certain."""
     attribute_sites: dict[tuple[Key, str], AttributeSite] = field(default_factory=dict)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from enum import IntEnum
 from typing import Any, TypeAlias
@@ -166,6 +166,16 @@ def choose(guard: Formula | None, then: Device, otherwise: Device) -> Device:
     if sum(1 for _ in itertools.islice(leaves(joined), MAX_LEAVES + 1)) > MAX_LEAVES:
         return UNKNOWN_DEVICE
     return joined
+
+
+def settled_by(device: Device, told: Mapping[Atom, bool]) -> Device:
+    """The device where these questions have these answers."""
+    if not isinstance(device, Choice):
+        return device
+    answer = truth(device.guard, told)
+    if answer is not None:
+        return settled_by(device.then if answer else device.otherwise, told)
+    return choose(device.guard, settled_by(device.then, told), settled_by(device.otherwise, told))
 
 
 def with_origin(device: Device, origin: Origin | None, *, wrap: bool = False) -> Device:

@@ -14,7 +14,8 @@ from torchdev_lint.flow.incremental.journal import Journal
 from torchdev_lint.flow.incremental.journal_tables import Group, Table
 
 _TABLES = (
-    "events literals loads unforwarded located defaults spent integers attribute_sites handed sent_to_host texts notes asked spots"
+    "events literals loads unforwarded located defaults spent integers option_defaults attribute_sites handed sent_to_host texts notes "
+    "asked spots"
 ).split()
 _GROUPS = "arrays redeemed blamed of_modules built_at_top read_on_host".split()
 

@@ -102,6 +102,8 @@ def get_attribute(frame: Frame, receiver: Value, name: str, node: cst.CSTNode) -
                 )
             if name == "__name__":
                 return Literal(model.name)
+            if name == "_fields" and model.is_tuple and model.fields:
+                return Items(tuple(map(Literal, model.fields)), kind="tuple")
             shared = model.class_attribute(name)
             return _member(frame, receiver, name, shared) if model.has_members else shared
         case Function() if name == "__name__":

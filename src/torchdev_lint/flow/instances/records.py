@@ -119,7 +119,7 @@ def _named_tuple(frame: Frame, site: CallSite, given: list[Value]) -> Value:
     match given[1]:
         case Literal(value=str(text)):
             names = text.replace(",", " ").split()
-        case Items(items):
+        case Items(items) if all(isinstance(item, Literal) for item in items):
             names = [str(item.value) for item in items if isinstance(item, Literal)]
         case _:
             return frame.result_of(site.node)

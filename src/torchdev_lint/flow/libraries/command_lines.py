@@ -32,6 +32,7 @@ def call_parser(frame: Frame, parser: Object, name: str, site: CallSite) -> Valu
             told = dest.value.value if dest is not None and isinstance(dest.value, Literal) else option
             _note_number(frame, parser, _attribute(str(told)), site)
             _note_integer(frame, parser, _attribute(option), site)
+            _note_default(frame, parser, _attribute(str(told)), site)
         return UNKNOWN
     arguments = Object(("arguments", parser.key), "args")
     start = frame.env.state(arguments)
@@ -71,6 +72,19 @@ def _note_integer(frame: Frame, parser: Object, attribute: str, site: CallSite) 
         case _:
             return
     frame.analysis.integers[("attr", ("arguments", parser.key), attribute)] = present
+
+
+def _note_default(frame: Frame, parser: Object, attribute: str, site: CallSite) -> None:
+    """What an option holds where it is not given: a word, or whether it is a flag that is set."""
+    default, action = site.keyword("default"), site.keyword("action")
+    match action and action.value, default and default.value:
+        case Literal(value="store_true" | "store_false" as kind), None:
+            value: object = kind == "store_false"
+        case None, Literal(value=str() | bool() as value):
+            pass
+        case _:
+            return
+    frame.analysis.option_defaults[("attr", ("arguments", parser.key), attribute)] = value
 
 
 _OPTION = re.compile(r"--?[a-z][\w-]*\Z")

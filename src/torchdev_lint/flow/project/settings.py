@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Mapping
 
 from torchdev_lint.flow.activation.frame import Frame
-from torchdev_lint.flow.domain.conditions import Atom, Formula, negate
-from torchdev_lint.flow.domain.lattice import Conflict, Device, Level, conflict, device_atoms
+from torchdev_lint.flow.domain.conditions import Atom, Formula, Key, atoms, negate, truth
+from torchdev_lint.flow.domain.lattice import Conflict, Device, Level, conflict, device_atoms, settled_by
 from torchdev_lint.flow.project.defaults_elsewhere import is_set_elsewhere
 from torchdev_lint.flow.project.reach import without_imports
 
@@ -22,13 +23,54 @@ def meeting(frame: Frame, left: Device, right: Device) -> Conflict | None:
     """As `conflict`, where the program's settings are what they always are, and its default device what other files set."""
     found = conflict(left, right, frame.env.path)
     if found is None or found.level == Level.NO:
-        return found
+        return _by_default(frame, left, right) or found
     facts = [fact for atom in device_atoms(left) | device_atoms(right) for fact in _settled(frame, atom)]
     if facts:
         found = conflict(left, right, (*frame.env.path, *facts))
     if found is not None and found.level != Level.NO and is_set_elsewhere(frame, found):
         return None
     return found
+
+
+def _by_default(frame: Frame, left: Device, right: Device) -> Conflict | None:
+    """What goes wrong where the program is run without options: `if args.loss == "mse": y = y.to(device)`, and the default is another.
+
+    Not where it takes an option to get here.
+    """
+    defaults = frame.analysis.option_defaults
+    if not defaults:
+        return None
+    asked = device_atoms(left) | device_atoms(right)
+    told = {atom: said for atom in asked if (said := _told_by_default(defaults, atom)) is not None}
+    if not told:
+        return None
+    around = {
+        atom: said
+        for fact in frame.env.path
+        for atom in atoms(fact)
+        if (said := _told_by_default(defaults, atom)) is not None
+    }
+    if any(truth(fact, around) is False for fact in frame.env.path):
+        return None
+    found = conflict(settled_by(left, told), settled_by(right, told), frame.env.path)
+    if found is None or found.level == Level.NO or is_set_elsewhere(frame, found):
+        return None
+    return found
+
+
+def _told_by_default(defaults: Mapping[Key, object], atom: Atom) -> bool | None:
+    """What the default of an option says of a question for it; not of one that chooses a device."""
+    match atom:
+        case Atom(kind="opaque", key=("equal", ("attr", _, str(name)) as key, said)) if key in defaults:
+            return None if _PLACES.search(name) else repr(defaults[key]) == said
+        case Atom(kind="opaque", key=("truth", ("attr", _, str(name)) as key)) if key in defaults:
+            return None if _PLACES.search(name) else bool(defaults[key])
+        case _:
+            return None
+
+
+_PLACES = re.compile(r"(?i)cuda|gpu|cpu|device|accel|mps|local_?rank|distributed|ddp|parallel")
+"""Options that say where a program runs: without them it may well be one for the CPU."""
 
 
 def _settled(frame: Frame, atom: Atom) -> list[Formula]:
