@@ -26,6 +26,8 @@ BEFORE = "register_forward_pre_hook"
 _MOVES = re.compile(r"^(?:to|cuda)$|(?:^|_)to_(?:device|cuda|gpu)$|^move(?:_|$)")
 """Functions and methods that bring what they are given to a device, by their names."""
 
+_MAKES = re.compile(r"\b([A-Z]\w*)\(")
+_HOOK_CLASS = re.compile(r"(?m)^class (\w+)\b(?:(?!^class ).*\n)*?[ \t]+def __call__\(self, *\w+, *\w+")
 _MOVES_TEXT = re.compile(r"\.(?:to|cuda)\(|\b\w*to_(?:device|cuda|gpu)\(|\bmove_?\w*\(")
 
 _MAX_DEPTH = 3
@@ -72,22 +74,34 @@ def _is_on_host(value: Value) -> bool:
 
 
 def _others_bring(frame: Frame) -> bool:
-    """Whether another file of the project registers pre-hooks, and one that it may take them from moves something."""
-    texts = [text for _, text in frame.analysis.imports.mentioning(BEFORE) or ()]
-    return any(map(_registers, texts)) and (
-        any(map(_moves, texts))
-        or any(_moves(text) for _, text in frame.analysis.imports.mentioning("__call__") or ())
-    )
+    """Whether another file of the program registers pre-hooks that move something: its functions, or objects of a class of any file."""
+    imports = frame.analysis.imports
+    texts = [text for _, text in imports.mentioning(BEFORE) or ()] if imports.in_program() else []
+    if not texts:
+        return False
+    made = frozenset().union(*(_made(text) for text in texts))
+    hooks = [text for _, text in imports.mentioning("__call__") or ()] if made else []
+    return any(map(_registers_what_moves, texts)) or any(not made.isdisjoint(_moving(text)) for text in hooks)
 
 
 @remembered_of_text
-def _registers(text: str) -> bool:
-    return f".{BEFORE}(" in text
+def _registers_what_moves(text: str) -> bool:
+    try:
+        return _brings_inputs(cst.parse_module(text))
+    except cst.ParserSyntaxError:
+        return False
 
 
 @remembered_of_text
-def _moves(text: str) -> bool:
-    return _MOVES_TEXT.search(text) is not None
+def _made(text: str) -> frozenset[str]:
+    """The classes of which a file that registers pre-hooks makes objects."""
+    return frozenset(_MAKES.findall(text)) if f".{BEFORE}(" in text else frozenset()
+
+
+@remembered_of_text
+def _moving(text: str) -> frozenset[str]:
+    """The classes of a file whose objects are called with a module and its inputs, if it moves something."""
+    return frozenset(_HOOK_CLASS.findall(text)) if _MOVES_TEXT.search(text) else frozenset()
 
 
 @remembered(cst.Module)
