@@ -7,6 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from torchdev_lint.config import Config
+from torchdev_lint.engine.check import check_source
+from torchdev_lint.engine.sources import DiskSources
+from torchdev_lint.rules.codes import OFF_BY_DEFAULT
+
+DEFAULT = Config(off_by_default=OFF_BY_DEFAULT)
 Ways = Sequence[tuple[str | tuple[str, ...], list[str]]]
 Checked = Callable[[Path, dict[str, str], str], list[str]]
 
@@ -494,3 +500,90 @@ def test_names_of_a_named_tuple(
 ) -> None:
     files = {"main.py": RECORDS.format(names=names, given=given)}
     assert checked(tmp_path, files, "main.py") == found
+
+
+# -- what no edit may write
+
+
+def _written(text: str) -> list[str]:
+    """What the edits of all findings would write."""
+    found = check_source(text, "main.py", DEFAULT)
+    assert found
+    return [edit.content for one in found if one.fix is not None for edit in one.fix.edits]
+
+
+INJECTED = """\
+import torch
+from torch import nn
+
+
+class Low(nn.Module):
+    def __init__(self, base):
+        super().__init__()
+        self.base = base
+        self.a = nn.Parameter(torch.zeros(3, 3))
+
+    def forward(self, x):
+        return self.base(x) + x @ self.a
+
+
+def inject(root):
+    for parent in list(root.modules()):
+        for name, child in list(parent.named_children()):
+            setattr(parent, name, Low(child))
+    return root
+
+
+class Tuner:
+    def __init__(self, device):
+        self.device = device
+        self.model = inject(nn.Sequential(nn.Linear(3, 3)).to(device))
+
+    def step(self, x):
+        return self.model(x.to(self.device))
+
+
+if __name__ == "__main__":
+    tuner = Tuner(torch.device("cuda" if torch.cuda.is_available() else "cpu"))
+    tuner.step(torch.rand(4, 3))
+"""
+
+
+def test_no_name_of_the_script_in_a_function() -> None:
+    """`tuner` is what the function is called for: nobody has it yet."""
+    assert not any("tuner" in one for one in _written(INJECTED))
+
+
+HEAD = """\
+from torch import nn
+
+
+class Head(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(3, 2)
+
+    def forward(self, targets):
+        return [self.head(one["x"]) for one in targets]
+"""
+NESTED = """\
+import torch
+from head import Head
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+head = Head().to(device)
+_, targets = zip(*[(i, {row}) for i in range(int(input()))])
+head(targets)
+"""
+
+
+@pytest.mark.parametrize(("row", "moved"), [('{"x": torch.rand(4, 3)}', False), ("torch.rand(4, 3)", True)])
+def test_no_move_of_dicts(row: str, moved: bool, tmp_path: Path) -> None:
+    """What a list holds that is a dict has no `.to`."""
+    text = NESTED.replace("{row}", row)
+    (tmp_path / "head.py").write_text(HEAD if not moved else HEAD.replace('one["x"]', "one"))
+    (tmp_path / "main.py").write_text(text)
+    (tmp_path / "pyproject.toml").touch()
+    found = check_source(text, str(tmp_path / "main.py"), DEFAULT, DiskSources())
+    assert [one.code for one in found] == ["TDV001"]
+    assert any("for t in" in edit.content for one in found if one.fix for edit in one.fix.edits) == moved

@@ -52,6 +52,7 @@ from torchdev_lint.flow.nn_modules.attached_parts import ATTACHED, SOMEWHERE, is
 from torchdev_lint.flow.syntax.trees import dotted, holds, remembered, walk
 from torchdev_lint.flow.telling.cures import target_expression
 from torchdev_lint.flow.torch_calls import operands
+from torchdev_lint.flow.torch_calls.device_values import names_of_script
 from torchdev_lint.torch_api.modules import CONTAINERS, IN_PLACE_MOVES, PARAMETER_CONTAINERS
 
 LATE = "late"
@@ -491,13 +492,17 @@ def check_late(frame: Frame, thing: Object, node: cst.CSTNode, seen: set[object]
         value = assigned_value(late.node)
         # a fix stands where the part is attached: the names of another activation, that of the call, mean nothing there
         there = frame if late.frame == frame.uid else frame.module_frame
+        target = target_expression(there, state.device)
+        if target is not None and there is not frame:
+            bound_last = frame.analysis.learn(names_of_script, frame.source.module)
+            target = None if target.partition(".")[0] in bound_last else target
         frame.analysis.publish(
             ("late", id(late.node)),
             LateSubmodule(
                 node=late.node,
                 attribute=_attached(frame, late.node) or name,
                 value=value,
-                target=target_expression(there, state.device) or _beside_parts(late.node),
+                target=target or _beside_parts(late.node),
                 device=describe(found.right),
                 module_device=describe(found.left),
                 module=found.left,

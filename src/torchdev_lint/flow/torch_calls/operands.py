@@ -83,7 +83,7 @@ def _is_handed_over(frame: Frame, node: cst.BaseExpression) -> bool:
 
 
 def _holds_others(value: Value) -> bool:
-    """Whether a list or dict certainly holds more than tensors."""
+    """Whether a list or dict certainly holds more than tensors: numbers, or other lists and dicts, which have no `.to`."""
     held = (
         value.items
         if isinstance(value, Items)
@@ -93,7 +93,7 @@ def _holds_others(value: Value) -> bool:
         if isinstance(value, Many)
         else ()
     )
-    return any(isinstance(item, Literal) for item in held)
+    return any(isinstance(item, (Literal, Items, Many, Entries)) for item in held)
 
 
 @dataclass(frozen=True, slots=True)
