@@ -93,6 +93,8 @@ MODULES = ["`self.a` holds modules that are not registered"]
         ("self.a = nn.Linear(n, n)", []),
         ("self.a = nn.ModuleList(nn.Linear(n, n) for _ in range(n))", []),
         ("self.register_buffer('a', torch.ones(n))", []),
+        ("self.register_buffer('a', weight)\nself.a = weight", []),
+        ("self.a = weight\nself.register_parameter('b', None)", TENSOR),
         ("self.a = torch.ones(n)\nself.a = rows", []),
         ("self.a = rows", []),
         ("self.a = either(n)", []),
@@ -174,6 +176,19 @@ def test_of_whom(base: str, found: list[str]) -> None:
 )
 def test_who_else_sets_it(more: str, found: list[str]) -> None:
     assert told("self.a = torch.ones(n)", more=more) == found
+
+
+def test_what_a_base_moves() -> None:
+    """A class of the file that says for its heirs what moves."""
+    base = "class Base(nn.Module):\n    def _apply(self, fn):\n        return super()._apply(fn)\n"
+    text = (
+        START
+        + base
+        + CLASS.format(base="Base", kept="self.a = weight", used="self.engine(x, self.a)", more="")
+    )
+    assert check_source(text, "kept.py", Config(select=("TDV110",))) == []
+    text = text.replace("_apply", "reset")
+    assert [one.code for one in check_source(text, "kept.py", Config(select=("TDV110",)))] == ["TDV110"]
 
 
 def test_methods_that_make_it() -> None:

@@ -112,7 +112,7 @@ class _Class:
 
     def plain(self) -> Iterator[PlainState]:
         initializer = self.model.methods.get("__init__")
-        if initializer is None or "_apply" in self.model.methods:
+        if initializer is None or self.model.find("_apply") is not None:
             return
         makers = self._makers(initializer)
         for maker in makers:
@@ -163,7 +163,7 @@ class _Class:
         return found
 
     def _moves_it(self, name: str) -> bool:
-        moving = (self.model.methods.get(one) for one in ("to", "cuda", "cpu"))
+        moving = (self.model.find(one) for one in ("to", "cuda", "cpu"))
         text = self.frame.analysis.text
         mine = re.compile(rf"\b{re.escape(name)}\b|__dict__|\bvars\(|setattr\(")
         return any(method is not None and mine.search(text(method)) is not None for method in moving)
@@ -176,6 +176,12 @@ class _Class:
                     pass
                 case cst.AnnAssign(target=target, value=cst.BaseExpression() as value):
                     pass
+                case cst.Call(
+                    func=cst.Attribute(attr=cst.Name(value="register_buffer" | "register_parameter")),
+                    args=[cst.Arg(value=cst.SimpleString() as registered), *_],
+                ):
+                    self.other.add(str(registered.evaluated_value))
+                    continue
                 case _:
                     continue
             if isinstance(target, cst.Name):
