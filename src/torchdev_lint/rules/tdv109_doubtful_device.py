@@ -10,7 +10,8 @@ Finds, by what the text of a function shows:
 * less than a tensor's device: `.to(x.get_device())`, `y.type(x.type())`, what the machine has
   (`is_available()`) in a function that is given tensors;
 * devices that are missing: bound on one way only, None where None raises, a parameter as it was given although a default was chosen for
-  it under another name, `self.device` in `to(self, device)` before it is the new one.
+  it under another name, `self.device` in `to(self, device)` before it is the new one;
+* devices that an `or` passes over: `device or "cuda" if torch.cuda.is_available() else "cpu"`, `device.index or -1`.
 
 Off by default.
 
@@ -102,5 +103,7 @@ _MESSAGES = {
     "not the host": "{text} may be another accelerator than CUDA: what is not the CPU is taken for CUDA here",
     "twice": '{text} may be a device already: "cuda:" before it makes none',
     "none": "{text} may be None here, which raises",
+    "ignored": "{text} is passed over where {other} is false: `or` binds closer than `if`",
+    "zero": "{text} may be 0, which is a device: `or` takes {other} for it",
     "unbound": "{text} is bound on this way only, and used on others",
 }

@@ -48,6 +48,26 @@ WRONG_AND_RIGHT = {
         "def f(x, device: str):\n    if str(x.device) != device:\n        print.warning('elsewhere')",
         "def f(x, device: str):\n    if x.device.type != device:\n        print.warning('elsewhere')",
     ),
+    "a device that is given and passed over": (
+        "def f(device=None):\n    return device or 'cuda' if torch.cuda.is_available() else 'cpu'",
+        "def f(device=None):\n    return device or ('cuda' if torch.cuda.is_available() else 'cpu')",
+    ),
+    "a device that is asked about itself": (
+        "def f(device=None):\n    use = device or 'cuda' if torch.cuda.device_count() else 'cpu'\n    return use",
+        "def f(device=None):\n    use = device or 'cuda' if device != 'none' else 'cpu'\n    return use",
+    ),
+    "the first index": (
+        "def f(device):\n    return device.index or -1",
+        "def f(device):\n    return device.index if device.index is not None else -1",
+    ),
+    "the first index for none": (
+        "def f(device):\n    return device.index or 1",
+        "def f(device):\n    return device.index or 0",
+    ),
+    "an index of something else": (
+        "def f(device):\n    return (device.index or -1) + 1",
+        "def f(row):\n    return (row.index or -1) + 1",
+    ),
     "a device for a type": (
         "def f(x, device):\n    with torch.autocast(device):\n        return x @ x",
         "def f(x, device):\n    with torch.autocast(device.type):\n        return x @ x",

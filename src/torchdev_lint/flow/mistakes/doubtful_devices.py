@@ -13,7 +13,7 @@ import libcst as cst
 from torchdev_lint.flow.activation.analysis import Analysis
 from torchdev_lint.flow.activation.events import DeviceLiteral, DeviceMisuse, Event, LostIndex
 from torchdev_lint.flow.activation.placement_events import DoubtfulDevice
-from torchdev_lint.flow.mistakes import doubtful_comparisons, doubtful_cuda, doubtful_uses
+from torchdev_lint.flow.mistakes import doubtful_comparisons, doubtful_cuda, doubtful_given, doubtful_uses
 from torchdev_lint.flow.mistakes.missing_devices import missing
 from torchdev_lint.flow.read_alone.device_spellings import Scope, read
 from torchdev_lint.flow.read_alone.evidence import TESTING, has_tests
@@ -74,6 +74,10 @@ def _doubts(scope: Scope) -> Iterator[DoubtfulDevice]:
                 yield from doubtful_cuda.check_call(scope, node)
             case cst.IfExp() | cst.If():
                 yield from doubtful_cuda.check_choice(scope, node)
+                if isinstance(node, cst.IfExp):
+                    yield from doubtful_given.check_choice(scope, node)
+            case cst.BooleanOperation():
+                yield from doubtful_given.check_either(scope, node)
             case cst.FormattedString() | cst.BinaryOperation():
                 yield from doubtful_cuda.check_text(scope, node)
             case cst.Subscript():
