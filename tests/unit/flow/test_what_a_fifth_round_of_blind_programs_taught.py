@@ -451,6 +451,7 @@ BROUGHT = "batch = torch.rand(4, 3)\nif {test}:\n    batch = batch.to(device)\nn
         (BROUGHT.format(test="not args.early"), ["TDV001"]),
         # what says where the program runs, and what has no default
         (BROUGHT.format(test="args.gpu"), []),
+        (BROUGHT.format(test="args.mode == 'gpu'"), []),
         (BROUGHT.format(test="args.none == 'wide'"), []),
         (BROUGHT.format(test="args.none"), []),
         # it takes an option to get there

@@ -62,15 +62,17 @@ def _told_by_default(defaults: Mapping[Key, object], atom: Atom) -> bool | None:
     """What the default of an option says of a question for it; not of one that chooses a device."""
     match atom:
         case Atom(kind="opaque", key=("equal", ("attr", _, str(name)) as key, said)) if key in defaults:
-            return None if _PLACES.search(name) else repr(defaults[key]) == said
+            return None if _PLACES.search(name) or _PLACES.search(said) else repr(defaults[key]) == said
         case Atom(kind="opaque", key=("truth", ("attr", _, str(name)) as key)) if key in defaults:
             return None if _PLACES.search(name) else bool(defaults[key])
         case _:
             return None
 
 
-_PLACES = re.compile(r"(?i)cuda|gpu|cpu|device|accel|mps|local_?rank|distributed|ddp|parallel")
-"""Options that say where a program runs: without them it may well be one for the CPU."""
+_PLACES = re.compile(
+    r"(?i)cuda|gpu|cpu|tpu|xla|device|accel|mps|rank|distribut|ddp|parallel|backend|platform|hardware|machine"
+)
+"""Options, and what they are asked for, that say where a program runs: without them it may well be one for the CPU."""
 
 
 def _settled(frame: Frame, atom: Atom) -> list[Formula]:
