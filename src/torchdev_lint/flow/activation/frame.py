@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, TypeAlias, TypeVar
@@ -375,6 +376,16 @@ class Frame:
         thing = Object(("made", id(node), self.uid, self.round), text)
         self.set_state(thing, state)
         return thing
+
+    @contextmanager
+    def in_turn(self, number: int) -> Iterator[None]:
+        """What is made here is another thing than what the same code makes elsewhere, as if it had its turn in a loop."""
+        outer = self.round
+        self.round = (*outer, number)
+        try:
+            yield
+        finally:
+            self.round = outer
 
     def result_key(self, node: cst.CSTNode) -> Key:
         """What tells the result of a call here from all others."""

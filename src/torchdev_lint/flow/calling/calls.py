@@ -227,12 +227,8 @@ def _call_other(frame: Frame, callee: Value, site: CallSite) -> Value:
     """`(Host if offload else Device)(keys)`: what the second class makes here is another thing than what the first makes."""
     if not isinstance(callee, Class):
         return call_value(frame, callee, site)
-    outer = frame.round
-    frame.round = (*outer, _OTHER)  # as if it had its turn in a loop
-    try:
+    with frame.in_turn(_OTHER):
         return call_value(frame, callee, site)
-    finally:
-        frame.round = outer
 
 
 def _call_partial(frame: Frame, partial: Partial, site: CallSite) -> Value:

@@ -94,7 +94,7 @@ def _template(model: ClassModel) -> Function | None:
     ):
         return None
     function = model.function(inherited, "forward", Class(model))
-    return function if function.node is inherited and function.receiver == Class(model) else None
+    return function if function.node is inherited else None
 
 
 @statement(cst.Import)

@@ -155,7 +155,7 @@ def read_functions(analysis: Analysis, step: Step = _at_once) -> list[Function]:
                 analysis.on_host = False
                 step(("self", owner), symbolic_self, owner)
                 analysis.replenish(LEAST)
-            kind = "alone" if derived is None else f"alone as {derived.name}"
+            kind = "alone" if derived is None else f"alone as {id(derived.node)}"
             step((kind, function), read_alone, analysis, function)
     return met
 

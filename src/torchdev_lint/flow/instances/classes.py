@@ -450,11 +450,8 @@ def _built(frame: Frame, factory: Value, site: CallSite, index: int) -> Value:
     """What the factory of the field with this index makes for one more instance: a thing of its own, which no other field has."""
     from torchdev_lint.flow.calling.calls import call_value
 
-    outer = frame.round
-    frame.round = (*outer, -1 - index)  # as if each field had its turn in a loop
-    made = call_value(frame, factory, CallSite(site.node))
-    frame.round = outer
-    return made
+    with frame.in_turn(-1 - index):
+        return call_value(frame, factory, CallSite(site.node))
 
 
 def _fill_record(frame: Frame, thing: Object, model: ClassModel, site: CallSite) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import libcst as cst
 
-from torchdev_lint.flow.syntax.trees import all_parameters, dotted, names_bound, remembered, walk
+from torchdev_lint.flow.syntax.trees import all_parameters, dotted, names_bound, remembered, says_device, walk
 from torchdev_lint.torch_api.modules import IN_PLACE_MOVES, MODEL_METHODS
 from torchdev_lint.torch_api.tensor_surface import TENSOR_NAMES
 
@@ -145,9 +145,7 @@ def _is_brought(node: cst.CSTNode, given: set[str]) -> bool:
             func=cst.Attribute(attr=cst.Name(value="as_tensor" | "tensor")),
             args=[cst.Arg(value=cst.Name(value=name), keyword=None), *others],
         ):
-            return name in given and any(
-                one.keyword is not None and one.keyword.value == "device" for one in others
-            )
+            return name in given and says_device(others)
         case cst.Call(func=called, args=[cst.Arg(value=first), *_]):
             return _MAKES_TENSOR.search((dotted(called) or "").rpartition(".")[2]) is not None and not _names(
                 first

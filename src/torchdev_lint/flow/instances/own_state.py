@@ -94,7 +94,7 @@ def _handed_to_base(
         name
         for method in _methods(model)
         if method is not initializer and method.name.value == "__init__"
-        for name in _self_writes(method)
+        for name in attributes_written(method)
         if isinstance(value := held.get(name), Object) and value.key[:1] == ("parameter",)
     }
 
@@ -185,7 +185,9 @@ def _stays_parameter(value: Value | None, name: str, methods: list[cst.FunctionD
 def sets_device(model: ClassModel) -> bool:
     """Whether the class's own `__init__` keeps a device on `self`: then it is the class that places what it builds."""
     initializer = model.methods.get("__init__")
-    return initializer is not None and any(name.endswith("device") for name in _self_writes(initializer))
+    return initializer is not None and any(
+        name.endswith("device") for name in attributes_written(initializer)
+    )
 
 
 def held_at_first(
@@ -302,7 +304,7 @@ def _writers(model: ClassModel, initializer: cst.FunctionDef | None) -> dict[str
     for method in _methods(model):
         # that of a base has run when the class's own did, or never
         if method is not initializer and method.name.value != "__init__":
-            for name in _self_writes(method):
+            for name in attributes_written(method):
                 found.setdefault(name, []).append(method)
     return found
 
@@ -441,7 +443,7 @@ def _keeps_place(method: cst.FunctionDef, name: str) -> bool:
 
 
 @remembered(cst.FunctionDef)
-def _self_writes(method: cst.FunctionDef) -> frozenset[str]:
+def attributes_written(method: cst.FunctionDef) -> frozenset[str]:
     """The attributes of `self` that a method assigns, registers, deletes or moves in place."""
     names: set[str] = set()
 

@@ -21,7 +21,7 @@ from torchdev_lint.flow.mistakes.forwarding import (
     says_unused,
     stays_on_host,
 )
-from torchdev_lint.flow.syntax.trees import walk
+from torchdev_lint.flow.syntax.trees import says_device, walk
 
 
 def check_class(analysis: Analysis, model: ClassModel, models: Sequence[ClassModel]) -> None:
@@ -135,7 +135,8 @@ def _unplaced_factories(model: ClassModel) -> tuple[cst.Call, ...]:
         if isinstance(node, cst.Call)
         and _is_factory(model, node)
         and not stays_on_host(method, node)
-        and not any(a.star or (a.keyword is not None and a.keyword.value == "device") for a in node.args)
+        and not any(one.star for one in node.args)
+        and not says_device(node.args)
     )
 
 

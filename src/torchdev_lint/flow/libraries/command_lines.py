@@ -102,7 +102,7 @@ def minded_defaults(module: cst.Module) -> frozenset[int]:
     minded: set[int] = set()
     settled: set[str] = set()
     for node in walk(module):
-        if (isinstance(node, (cst.If, cst.IfExp)) and _asks_for_one(node.test)) or (
+        if (isinstance(node, (cst.If, cst.IfExp)) and asks_for_one(node.test)) or (
             isinstance(node, cst.FunctionDef) and insists(node)
         ):
             minded |= {id(part) for part in walk(node)}
@@ -163,7 +163,8 @@ def _defaults(module: cst.Module) -> Iterator[tuple[str, cst.BaseExpression]]:
             yield option.lstrip("-").replace("-", "_"), given["default"]
 
 
-def _asks_for_one(test: cst.BaseExpression) -> bool:
+def asks_for_one(test: cst.BaseExpression) -> bool:
+    """Whether a test asks the machine for its accelerators."""
     return any(
         isinstance(part, cst.Attribute) and part.attr.value in ("is_available", "device_count")
         for part in walk(test)

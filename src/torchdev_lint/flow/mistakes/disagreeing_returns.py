@@ -23,7 +23,7 @@ from torchdev_lint.flow.domain.lattice import (
     may_tell_where,
 )
 from torchdev_lint.flow.domain.values import Either, Items, Tensor, Value
-from torchdev_lint.flow.syntax.trees import dotted, walk
+from torchdev_lint.flow.syntax.trees import dotted, says_device, walk
 from torchdev_lint.flow.torch_calls.device_values import same_device
 
 STAYING = frozenset("randperm arange randint as_tensor from_numpy".split())
@@ -93,8 +93,7 @@ def made_by(device: Device, staying: frozenset[str]) -> Origin | None:
         return None
     if (dotted(origin.node.func) or "").rpartition(".")[2] in staying:
         return None
-    told = any(one.keyword is not None and one.keyword.value == "device" for one in origin.node.args)
-    return None if told or holds_nothing(origin.node) else origin
+    return None if says_device(origin.node.args) or holds_nothing(origin.node) else origin
 
 
 def holds_nothing(node: cst.Call) -> bool:

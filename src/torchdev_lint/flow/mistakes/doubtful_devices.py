@@ -74,8 +74,7 @@ def _doubts(scope: Scope) -> Iterator[DoubtfulDevice]:
                 yield from doubtful_cuda.check_call(scope, node)
             case cst.IfExp() | cst.If():
                 yield from doubtful_cuda.check_choice(scope, node)
-                if isinstance(node, cst.IfExp):
-                    yield from doubtful_given.check_choice(scope, node)
+                yield from doubtful_given.check_choice(scope, node)
             case cst.BooleanOperation():
                 yield from doubtful_given.check_either(scope, node)
             case cst.FormattedString() | cst.BinaryOperation():

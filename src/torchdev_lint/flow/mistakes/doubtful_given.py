@@ -7,21 +7,21 @@ from collections.abc import Iterator
 import libcst as cst
 
 from torchdev_lint.flow.activation.placement_events import DoubtfulDevice
+from torchdev_lint.flow.libraries.command_lines import asks_for_one
 from torchdev_lint.flow.read_alone.device_spellings import Scope, is_called_device
-from torchdev_lint.flow.syntax.trees import dotted, walk
 
 
-def check_choice(scope: Scope, node: cst.IfExp) -> Iterator[DoubtfulDevice]:
+def check_choice(scope: Scope, node: cst.IfExp | cst.If) -> Iterator[DoubtfulDevice]:
     """`(device or "cuda") if available else "cpu"`, which is what stands there without parentheses: only half of it minds the device."""
-    match node.body:
-        case cst.BooleanOperation(left=given, operator=cst.Or(), right=chosen, lpar=[]):
+    match node:
+        case cst.IfExp(
+            body=cst.BooleanOperation(left=given, operator=cst.Or(), right=chosen, lpar=[]), orelse=orelse
+        ) if is_called_device(given) and asks_for_one(node.test):
             pass
         case _:
             return
-    if not is_called_device(given) or not _asks_for_one(node.test):
-        return
     text = scope.analysis.text
-    written = f"{text(given)} or ({text(chosen)} if {text(node.test)} else {text(node.orelse)})"
+    written = f"{text(given)} or ({text(chosen)} if {text(node.test)} else {text(orelse)})"
     yield DoubtfulDevice(node, "ignored", text(given), text(node.test), replaced=node, replacement=written)
 
 
@@ -43,11 +43,3 @@ def check_either(scope: Scope, node: cst.BooleanOperation) -> Iterator[DoubtfulD
     text = scope.analysis.text
     written = f"{text(index)} if {text(index)} is not None else {text(other)}"
     yield DoubtfulDevice(node, "zero", text(index), text(other), replaced=node, replacement=f"({written})")
-
-
-def _asks_for_one(test: cst.BaseExpression) -> bool:
-    return any(
-        isinstance(part, cst.Call)
-        and (dotted(part.func) or "").rpartition(".")[2] in ("is_available", "device_count")
-        for part in walk(test)
-    )

@@ -8,8 +8,9 @@ and brings it nowhere first.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import libcst as cst
 
@@ -18,8 +19,10 @@ from torchdev_lint.flow.activation.events import Event, UnregisteredModule, Unre
 from torchdev_lint.flow.activation.placement_events import PlainState
 from torchdev_lint.flow.domain.values import Function
 from torchdev_lint.flow.instances.classes import ClassModel
+from torchdev_lint.flow.instances.own_state import attributes_written
 from torchdev_lint.flow.nn_modules.registration import name_of_nn
 from torchdev_lint.flow.project.defaults_elsewhere import builds_elsewhere
+from torchdev_lint.flow.project.project_calls import argument_given, functions_named
 from torchdev_lint.flow.read_alone.evidence import ONLY_TENSORS, TESTING, has_tests
 from torchdev_lint.flow.read_alone.written_evidence import (
     GENERATOR,
@@ -28,7 +31,7 @@ from torchdev_lint.flow.read_alone.written_evidence import (
     is_operation,
     path_of,
 )
-from torchdev_lint.flow.syntax.trees import all_parameters, dotted, parents, walk
+from torchdev_lint.flow.syntax.trees import all_parameters, dotted, parents, says_device, walk
 from torchdev_lint.torch_api.factories import TAKES_DATA
 from torchdev_lint.torch_api.modules import CONTAINERS
 from torchdev_lint.torch_api.tensor_methods import METADATA_ATTRIBUTES
@@ -85,12 +88,8 @@ def _is_module(model: ClassModel) -> bool:
     return model.is_module or any(_MODULE.search(base) is not None for base in bases)
 
 
-@dataclass
-class _Names:
-    """What the names of a function hold, as far as its text shows."""
-
-    kinds: dict[str, str] = field(default_factory=dict)
-    """What `_Class._kind` says of each."""
+_Names: TypeAlias = dict[str, str]
+"""What the names of a function hold, as far as its text shows: what `_Class._kind` says of each."""
 
 
 @dataclass(frozen=True)
@@ -124,13 +123,15 @@ class _Class:
         ]
         for method in self.model.methods.values():
             if method not in makers:
-                self.other |= set(_assigned(method))
+                self.other |= attributes_written(method)
+        asked = {name for name in self.kept if name not in self.other and not self._moves_it(name)}
+        uses: dict[str, cst.CSTNode] = {}
+        for method in rest if asked else ():
+            for name, use in _uses(method, asked):
+                uses.setdefault(name, use)
         for name, kept in self.kept.items():
-            if name in self.other or self._moves_it(name):
-                continue
-            use = next((one for method in rest for one in _uses(method, name)), None)
-            if use is not None:
-                yield PlainState(kept.node, name, kept.kind, self._cure(name, kept), use)
+            if name in uses:
+                yield PlainState(kept.node, name, kept.kind, self._cure(name, kept), uses[name])
 
     def _cure(self, name: str, kept: _Kept) -> str:
         """The assignment as it registers what it keeps; empty for tensors in containers."""
@@ -185,7 +186,7 @@ class _Class:
                 case _:
                     continue
             if isinstance(target, cst.Name):
-                names.kinds[target.value] = self._kind(value, names)
+                names[target.value] = self._kind(value, names)
             elif isinstance(target, cst.Attribute) and dotted(target.value) == "self":
                 self._keep(target.attr.value, node, value, names)
             else:
@@ -201,12 +202,12 @@ class _Class:
             self.other.add(name)
 
     def _names(self, method: cst.FunctionDef) -> _Names:
-        names = _Names()
+        names: _Names = {}
         for one in all_parameters(method.params):
             if one.annotation is not None:
                 text = self.frame.analysis.text(one.annotation.annotation)
                 if _TENSOR.search(text) and not _NOT_TENSOR.search(text):
-                    names.kinds[one.name.value] = "tensor"
+                    names[one.name.value] = "tensor"
         return names
 
     # -- what an expression is -------------------------------------------------------------------------------------------
@@ -215,7 +216,7 @@ class _Class:
         """What an expression gives: "tensor", "tensors", "modules", or "" if the text does not show it."""
         match node:
             case cst.Name(value=name):
-                return names.kinds.get(name, "")
+                return names.get(name, "")
             case cst.Call():
                 return self._called(node, names, hops)
             case cst.Attribute(value=base, attr=cst.Name(value=attribute)):
@@ -256,7 +257,8 @@ class _Class:
                 kind = self._kind(call.args[0].value, names, hops)
                 return kind if kind in ("tensors", "modules") else ""
             case cst.Name(value=name):
-                return self._of_function(_function(self.frame.analysis.module, name), call, names, hops)
+                functions = functions_named(self.frame.analysis.module.body, name)
+                return self._of_function(functions[0], call, names, hops) if functions else ""
             case cst.Attribute(value=base, attr=cst.Name(value=method)):
                 if dotted(base) == "self":
                     return self._of_function(self.model.methods.get(method), call, names, hops)
@@ -275,7 +277,7 @@ class _Class:
             if (
                 path == GENERATOR
                 or holds_nothing(call)
-                or _is_placed(call)
+                or says_device(call.args)
                 or (path in TAKES_DATA and _may_be_number(call))
             ):
                 return ""
@@ -293,23 +295,20 @@ class _Class:
 
     def _of_function(self, function: cst.FunctionDef | None, call: cst.Call, outer: _Names, hops: int) -> str:
         """What a function of the file, or a method of the class, returns whichever way it takes."""
-        if function is None or hops >= _HOPS or _is_placed(call):
+        if function is None or hops >= _HOPS or says_device(call.args):
             return ""
         if not all(dotted(one.decorator) == "staticmethod" for one in function.decorators):
             return ""
         names = self._names(function)
-        positional = [one.name.value for one in all_parameters(function.params) if one.name.value != "self"]
-        for index, given in enumerate(call.args):
-            name = given.keyword.value if given.keyword is not None else None
-            if name is None and not given.star and index < len(positional):
-                name = positional[index]
-            if name is not None:
-                names.kinds[name] = self._kind(given.value, outer, hops + 1)
+        for one in all_parameters(function.params):
+            given = argument_given(function, call, one.name.value)
+            if given is not None:
+                names[one.name.value] = self._kind(given, outer, hops + 1)
         kinds: set[str] = set()
         for node in walk(function.body, below=(cst.FunctionDef, cst.ClassDef, cst.Lambda)):
             match node:
                 case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=value):
-                    names.kinds[name] = self._kind(value, names, hops + 1)
+                    names[name] = self._kind(value, names, hops + 1)
                 case cst.Return(value=cst.BaseExpression() as value):
                     kinds.add(self._kind(value, names, hops + 1))
                 case _:
@@ -325,10 +324,6 @@ def _several(kinds: set[str]) -> str:
     return ""
 
 
-def _is_placed(call: cst.Call) -> bool:
-    return any(one.keyword is not None and one.keyword.value == "device" for one in call.args)
-
-
 def _may_be_number(call: cst.Call) -> bool:
     """Whether data may be a number: then the tensor has no dimension, and goes with tensors of all devices."""
     if not call.args:
@@ -340,37 +335,18 @@ def _may_be_number(call: cst.Call) -> bool:
     return not isinstance(data, (cst.List, cst.ListComp, cst.Tuple))
 
 
-def _function(module: cst.Module, name: str) -> cst.FunctionDef | None:
-    return next(
-        (one for one in module.body if isinstance(one, cst.FunctionDef) and one.name.value == name), None
-    )
-
-
 def _attributes_of(target: cst.BaseExpression) -> Iterator[str]:
     for part in walk(target):
         if isinstance(part, cst.Attribute) and dotted(part.value) == "self":
             yield part.attr.value
 
 
-def _assigned(method: cst.FunctionDef) -> Iterator[str]:
-    """The attributes of `self` that a method sets, or deletes."""
-    for node in walk(method.body):
-        match node:
-            case (
-                cst.AssignTarget(target=target) | cst.AnnAssign(target=target) | cst.AugAssign(target=target)
-            ):
-                if isinstance(target, (cst.Attribute, cst.Tuple)):
-                    yield from _attributes_of(target)
-            case _:
-                pass
-
-
-def _uses(method: cst.FunctionDef, name: str) -> Iterator[cst.CSTNode]:
-    """Where a method computes with `self.name`, and brings it nowhere."""
+def _uses(method: cst.FunctionDef, names: Set[str]) -> Iterator[tuple[str, cst.CSTNode]]:
+    """Where a method computes with attributes of these names, and brings them nowhere."""
     mentions = [
         node
         for node in walk(method.body)
-        if isinstance(node, cst.Attribute) and node.attr.value == name and dotted(node.value) == "self"
+        if isinstance(node, cst.Attribute) and node.attr.value in names and dotted(node.value) == "self"
     ]
     if not mentions:
         return
@@ -378,7 +354,7 @@ def _uses(method: cst.FunctionDef, name: str) -> Iterator[cst.CSTNode]:
     nodes = {id(node): node for node in walk(method)}
     for mention in mentions:
         if _is_computed_with(mention, above, nodes, method):
-            yield mention
+            yield mention.attr.value, mention
 
 
 def _is_computed_with(
@@ -436,7 +412,7 @@ def _takes(call: cst.Call, given: cst.Arg) -> bool:
         or last in ("append", "format", "info", "debug", "add_scalar", "tensor", "as_tensor")
     ):
         return False
-    if any(one.keyword is not None and one.keyword.value == "device" for one in call.args):
+    if says_device(call.args):
         return False
     return not re.search(r"(?i)device|register|move|convert|to_|save|plot|draw|log_|numpy", last)
 

@@ -32,7 +32,7 @@ from torchdev_lint.flow.project import caller_results
 from torchdev_lint.flow.read_alone.written_evidence import GENERATOR, MAKES, path_of
 from torchdev_lint.flow.read_alone.written_looks import Factory, Look
 from torchdev_lint.flow.read_alone.written_tensors import Reading
-from torchdev_lint.flow.syntax.trees import all_parameters, dotted, walk
+from torchdev_lint.flow.syntax.trees import all_parameters, dotted, says_device, walk
 from torchdev_lint.flow.telling.attribution import worth_telling
 from torchdev_lint.flow.telling.cures import moved_where_wanted
 from torchdev_lint.torch_api.factories import TAKES_DEVICE
@@ -174,11 +174,7 @@ def _joins_with_made(frame: Frame, function: Function, factory: Factory, call: c
 
 
 def _makes_on_host(frame: Frame, node: cst.BaseExpression) -> bool:
-    return (
-        isinstance(node, cst.Call)
-        and path_of(frame, node.func) in MAKES
-        and not any(one.keyword is not None and one.keyword.value == "device" for one in node.args)
-    )
+    return isinstance(node, cst.Call) and path_of(frame, node.func) in MAKES and not says_device(node.args)
 
 
 def _root(node: cst.BaseExpression) -> str:

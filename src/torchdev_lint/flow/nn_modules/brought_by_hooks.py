@@ -12,6 +12,7 @@ import re
 import libcst as cst
 
 from torchdev_lint.flow.activation.frame import Frame
+from torchdev_lint.flow.activation.imports import Imports
 from torchdev_lint.flow.calling.callsites import CallSite
 from torchdev_lint.flow.domain.immutable import replace
 from torchdev_lint.flow.domain.lattice import Cpu, Symbol, leaves
@@ -29,6 +30,8 @@ _MOVES = re.compile(r"^(?:to|cuda)$|(?:^|_)to_(?:device|cuda|gpu)$|^move(?:_|$)"
 _MAKES = re.compile(r"\b([A-Z]\w*)\(")
 _HOOK_CLASS = re.compile(r"(?m)^class (\w+)\b(?:(?!^class ).*\n)*?[ \t]+def __call__\(self, *\w+, *\w+")
 _MOVES_TEXT = re.compile(r"\.(?:to|cuda)\(|\b\w*to_(?:device|cuda|gpu)\(|\bmove_?\w*\(")
+
+_ELSEWHERE = "pre-hooks of other files bring inputs"
 
 _MAX_DEPTH = 3
 """Calls from a hook to functions of its file are followed this far."""
@@ -75,7 +78,13 @@ def _is_on_host(value: Value) -> bool:
 
 def _others_bring(frame: Frame) -> bool:
     """Whether another file of the program registers pre-hooks that move something: its functions, or objects of a class of any file."""
-    imports = frame.analysis.imports
+    known: bool | None = frame.analysis.notes.get(_ELSEWHERE)
+    if known is None:
+        known = frame.analysis.notes[_ELSEWHERE] = _hooks_bring(frame.analysis.imports)
+    return known
+
+
+def _hooks_bring(imports: Imports) -> bool:
     texts = [text for _, text in imports.mentioning(BEFORE) or ()] if imports.in_program() else []
     if not texts:
         return False

@@ -134,12 +134,11 @@ def is_for_accelerators(analysis: Analysis) -> bool:
 
 
 def _is_for_accelerators(analysis: Analysis) -> bool:
-    files = leading_here(analysis)
-    begun = [text for text, is_run in (files or {}).values() if is_run]
-    if begun and all(_BEGINS_WITH_ONE.search(said(text)) for text in begun):
+    if _begins_with_one(analysis):
         return True
     if does_without(analysis.written):
         return False
+    files = leading_here(analysis)
     if files is None or any(does_without(text) for text, _ in files.values()):
         return False
     return uses_accelerator(analysis.written) or all(
@@ -147,8 +146,16 @@ def _is_for_accelerators(analysis: Analysis) -> bool:
     )
 
 
-_BEGINS_WITH_ONE = re.compile(r"(?m)^torch\.cuda\.set_device\(")
-"""What a script does first of all, whatever the rest of its program says: it raises where there is no GPU."""
+_TAKES_ONE = re.compile(r"(?m)^torch\.cuda\.set_device\(")
+
+
+def _begins_with_one(analysis: Analysis) -> bool:
+    """Whether all scripts of the program set the current GPU whatever is so, which raises where there is none."""
+    word = "torch.cuda.set_device("
+    if word not in analysis.written and not analysis.imports.mentioning(word):
+        return False  # most programs: nobody has to look for who imports whom
+    scripts = [text for text, is_run in (leading_here(analysis) or {}).values() if is_run]
+    return bool(scripts) and all(_TAKES_ONE.search(said(text)) for text in scripts)
 
 
 def leading_here(analysis: Analysis) -> dict[str, tuple[str, bool]] | None:

@@ -23,6 +23,7 @@ from torchdev_lint.flow.project.accelerator_programs import leading_here
 from torchdev_lint.flow.project.project_calls import module_name
 from torchdev_lint.flow.project.reach import MAX_NAMES, blocks, said, with_imported
 from torchdev_lint.flow.project.text_facts import remembered_of_text
+from torchdev_lint.flow.syntax.trees import says_device
 
 _SETS = re.compile(
     r"\bset_default_device\(\s*(?!['\"](?:cpu|meta)|None\b|\))|\bset_default_tensor_type\([^)\n]*cuda"
@@ -69,7 +70,7 @@ def _is_by_default(leaf: Leaf) -> bool:
         and root is not None
         and root.what in ("factory", "made")
         and isinstance(root.node, cst.Call)
-        and not any(one.keyword is not None and one.keyword.value == "device" for one in root.node.args)
+        and not says_device(root.node.args)
     )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.domain.conditions import Atom, Formula, Key, atoms, negate, truth
@@ -40,16 +40,10 @@ def _by_default(frame: Frame, left: Device, right: Device) -> Conflict | None:
     defaults = frame.analysis.option_defaults
     if not defaults:
         return None
-    asked = device_atoms(left) | device_atoms(right)
-    told = {atom: said for atom in asked if (said := _told_by_default(defaults, atom)) is not None}
+    told = _told_by_default(defaults, device_atoms(left) | device_atoms(right))
     if not told:
         return None
-    around = {
-        atom: said
-        for fact in frame.env.path
-        for atom in atoms(fact)
-        if (said := _told_by_default(defaults, atom)) is not None
-    }
+    around = _told_by_default(defaults, (atom for fact in frame.env.path for atom in atoms(fact)))
     if any(truth(fact, around) is False for fact in frame.env.path):
         return None
     found = conflict(settled_by(left, told), settled_by(right, told), frame.env.path)
@@ -58,7 +52,12 @@ def _by_default(frame: Frame, left: Device, right: Device) -> Conflict | None:
     return found
 
 
-def _told_by_default(defaults: Mapping[Key, object], atom: Atom) -> bool | None:
+def _told_by_default(defaults: Mapping[Key, object], asked: Iterable[Atom]) -> dict[Atom, bool]:
+    """The questions that the defaults of options answer."""
+    return {atom: said for atom in asked if (said := _answer(defaults, atom)) is not None}
+
+
+def _answer(defaults: Mapping[Key, object], atom: Atom) -> bool | None:
     """What the default of an option says of a question for it; not of one that chooses a device."""
     match atom:
         case Atom(kind="opaque", key=("equal", ("attr", _, str(name)) as key, said)) if key in defaults:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -144,6 +144,11 @@ def walk(root: cst.CSTNode, *, below: tuple[type[cst.CSTNode], ...] = ()) -> Ite
 def holds(root: cst.CSTNode, node: object) -> bool:
     """Whether a node is this root, or stands somewhere in it."""
     return any(part is node for part in walk(root))
+
+
+def says_device(arguments: Iterable[cst.Arg]) -> bool:
+    """Whether a call is told a device: `device=` is among its arguments."""
+    return any(one.keyword is not None and one.keyword.value == "device" for one in arguments)
 
 
 def receiver_name(node: cst.BaseExpression) -> str:

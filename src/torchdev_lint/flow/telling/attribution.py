@@ -45,7 +45,7 @@ from torchdev_lint.flow.read_alone.evidence import (
     tested_for_none,
 )
 from torchdev_lint.flow.read_alone.host_functions import HOST_FILE, shows_something, transforms_of
-from torchdev_lint.flow.syntax.trees import dotted, holds, receiver_name, walk
+from torchdev_lint.flow.syntax.trees import dotted, holds, receiver_name, says_device, walk
 from torchdev_lint.flow.torch_calls import device_values
 from torchdev_lint.flow.torch_calls.operands import Operand, place_of
 from torchdev_lint.torch_api.devices import DEVICE_NAME, names_only_the_cpu
@@ -196,10 +196,7 @@ def _makes_on_host(line: cst.BaseStatement | cst.BaseSmallStatement, name: str) 
                 )
             ]
         ) if target == name:
-            told = any(
-                argument.keyword is not None and argument.keyword.value == "device" for argument in given
-            )
-            return f"torch.{made.value}" in FACTORIES and not told
+            return f"torch.{made.value}" in FACTORIES and not says_device(given)
         case _:
             return False
 
@@ -303,9 +300,7 @@ def _says_where(origin: Origin | None) -> bool:
         root is not None
         and root.what == "factory"
         and isinstance(root.node, cst.Call)
-        and any(
-            argument.keyword is not None and argument.keyword.value == "device" for argument in root.node.args
-        )
+        and says_device(root.node.args)
     )
 
 

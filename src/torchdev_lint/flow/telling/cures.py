@@ -17,7 +17,7 @@ from torchdev_lint.flow.domain.lattice import (
     leaves,
 )
 from torchdev_lint.flow.domain.values import UNKNOWN, Items, Many, Object, Tensor
-from torchdev_lint.flow.syntax.trees import SCOPES, bound_to, dotted, holds, receiver_name, walk
+from torchdev_lint.flow.syntax.trees import SCOPES, bound_to, dotted, holds, receiver_name, says_device, walk
 from torchdev_lint.flow.torch_calls import device_values
 from torchdev_lint.flow.torch_calls.operands import Operand
 from torchdev_lint.torch_api.factories import TAKES_DEVICE
@@ -152,7 +152,7 @@ def made_by(
         return Made(origin.node, None, bool(arguments))
     if maker is None or (maker is not frame and maker.function is None):
         return None
-    if any(a.keyword is not None and a.keyword.value == "device" for a in arguments):
+    if says_device(arguments):
         return None
     decision = ("kept on the host", id(node), id(origin.node))
     if decision not in frame.analysis.notes:  # reading the function once more must not report elsewhere
@@ -178,9 +178,7 @@ def _is_state_of_optimizer(frame: Frame, found: Conflict, made: cst.Call) -> boo
         return False
     if not isinstance(found.left, Symbol) or found.left.key != ("device", receiver.key):
         return False
-    if frame.analysis.notes.get((MOVED_BY_CALLEE, id(made))) or any(
-        one.keyword is not None and one.keyword.value == "device" for one in made.args
-    ):
+    if frame.analysis.notes.get((MOVED_BY_CALLEE, id(made))) or says_device(made.args):
         return False
     return any(part is made for one in model.lineage() for part in walk(one.node))
 
