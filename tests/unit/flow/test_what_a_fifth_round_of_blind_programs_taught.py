@@ -291,6 +291,37 @@ CASES: dict[str, tuple[str, Ways]] = {
             ("print(number)", ["TDV007"]),
         ],
     ),
+    "one of the layers of a table, with its width": (
+        """
+        class Plain(nn.Module):
+            def __init__(self, width):
+                super().__init__()
+
+            def forward(self, batch):
+                return batch.to(device)
+
+
+        class Noisy(nn.Module):
+            def __init__(self, width):
+                super().__init__()
+
+            def forward(self, batch):
+                return torch.rand(len(batch), 3{0})
+
+
+        LAYERS = {{"plain": (Plain, 3), "noisy": (Noisy, 3)}}
+
+
+        def run(name):
+            layer, width = LAYERS[name]
+            if name == "noisy":
+                net(layer(width)(torch.rand(4, width)))
+
+
+        run(input())
+        """,
+        [("", ["TDV001"]), (", device=device", [])],
+    ),
     "one of the samplers of a table": (
         """
         class Sampler:
@@ -331,7 +362,7 @@ def test_wrong_and_right(name: str, told_each_way: Callable[[str, str, Ways], No
 # -- a script that proves what a file under another name of torch does
 
 RESPACED = """\
-import torch as th
+{imported}
 
 
 class Respaced:
@@ -340,7 +371,7 @@ class Respaced:
         self.steps = steps
 
     def __call__(self, x, ts):
-        table = th.tensor(self.steps{place})
+        table = {tensor}(self.steps{place})
         return self.model(x * table[ts][:, None])
 """
 SAMPLE = """\
@@ -354,10 +385,15 @@ Respaced(model, [1, 4, 9])(torch.rand(4, 3, device=device), torch.randint(3, (4,
 """
 
 
+@pytest.mark.parametrize(
+    ("imported", "tensor"), [("import torch as th", "th.tensor"), ("from torch import tensor", "tensor")]
+)
 @pytest.mark.parametrize(("place", "found"), [("", ["TDV005"]), (", device=ts.device", [])])
-def test_torch_under_another_name(place: str, found: list[str], checked: Checked, tmp_path: Path) -> None:
-    files = {"respaced.py": RESPACED.format(place=place), "sample.py": SAMPLE}
-    assert checked(tmp_path, files, "respaced.py") == found
+def test_torch_under_another_name(
+    imported: str, tensor: str, place: str, found: list[str], checked: Checked, tmp_path: Path
+) -> None:
+    respaced = RESPACED.format(imported=imported, tensor=tensor, place=place)
+    assert checked(tmp_path, {"respaced.py": respaced, "sample.py": SAMPLE}, "respaced.py") == found
 
 
 # -- pre-hooks that another file registers
@@ -482,7 +518,7 @@ device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 net = nn.Linear(3, 2).to(device)
 Step = namedtuple("Step", "state action")
 Sample = namedtuple("Sample", {names})
-sample = Sample(torch.rand(4, 3, device=device), 1, {given})
+sample = Sample(torch.rand(4, 3, device=device), torch.rand(4, 3), {given})
 net(sample.state)
 net(sample.weight)
 """
@@ -494,6 +530,7 @@ net(sample.weight)
         ('Step._fields + ("weight",)', "torch.rand(4, 3)", ["TDV001"]),
         ('Step._fields + ("weight",)', "torch.rand(4, 3, device=device)", []),
         ('("state", input(), "weight")', "torch.rand(4, 3)", []),
+        ('("state", input(), "weight")', "torch.rand(4, 3, device=device)", []),
     ],
 )
 def test_names_of_a_named_tuple(

@@ -65,12 +65,15 @@ import torch
 from torch import nn
 
 {first}
-from trainer import Trainer
+{imported}
 
-Trainer(nn.Linear(3, 2), sys.argv[1])
+{called}(nn.Linear(3, 2), sys.argv[1])
 """
 
 
+@pytest.mark.parametrize(
+    "imported", ["from parts.trainer import Trainer", "from parts import other, \\\n    trainer"]
+)
 @pytest.mark.parametrize(
     ("first", "found"),
     [
@@ -79,9 +82,14 @@ Trainer(nn.Linear(3, 2), sys.argv[1])
         ("print(sys.argv)", ["TDV002"]),
     ],
 )
-def test_the_current_gpu_first_of_all(first: str, found: list[str], checked: Checked, tmp_path: Path) -> None:
-    files = {"trainer.py": TRAINER, "train.py": SCRIPT.format(first=first)}
-    assert checked(tmp_path, files, "trainer.py") == found
+def test_the_current_gpu_first_of_all(
+    imported: str, first: str, found: list[str], checked: Checked, tmp_path: Path
+) -> None:
+    (tmp_path / "parts").mkdir()
+    called = "trainer.Trainer" if "other" in imported else "Trainer"
+    train = SCRIPT.format(first=first, imported=imported, called=called)
+    files = {"parts/trainer.py": TRAINER, "parts/other.py": "", "train.py": train}
+    assert checked(tmp_path, files, "parts/trainer.py") == found
 
 
 # -- what is made on a way that nobody takes, and used after it

@@ -358,8 +358,6 @@ def join(guard: Formula | None, then: Value, otherwise: Value) -> Value:
         then, otherwise = narrowed(then, (guard,)), narrowed(otherwise, (negate(guard),))
     if then == otherwise:
         return otherwise if isinstance(then, Unknown) and then.number else then
-    if guard is None and _are_numbers(then, otherwise):
-        return NUMBER
     match then, otherwise:
         case Tensor(), Tensor():
             return Tensor(
@@ -404,14 +402,6 @@ def join(guard: Formula | None, then: Value, otherwise: Value) -> Value:
         return _some_or_none(then, otherwise) or _which_function(then, otherwise) or _any_of(then, otherwise)
     joined = _one_or_none(guard, then, otherwise) or Either(guard, then, otherwise)
     return joined if depth(joined) <= MAX_DEPTH else UNKNOWN
-
-
-def _are_numbers(then: Value, otherwise: Value) -> bool:
-    """Whether one is a number of which nothing else is known, and the other is one, too: a count that a loop goes on with."""
-    return any(
-        isinstance(one, Unknown) and one.number and isinstance(other, Literal) and _is_number(other)
-        for one, other in ((then, otherwise), (otherwise, then))
-    )
 
 
 def _are_devices(then: Items | Many, otherwise: Items | Many) -> bool:

@@ -24,7 +24,6 @@ from torchdev_lint.flow.domain.conditions import (
 from torchdev_lint.flow.domain.immutable import replace
 from torchdev_lint.flow.domain.lattice import UNKNOWN_DEVICE, Symbol, choose
 from torchdev_lint.flow.domain.values import (
-    NUMBER,
     UNKNOWN,
     Api,
     Class,
@@ -354,8 +353,6 @@ def visit_UnaryOperation(frame: Frame, node: cst.UnaryOperation) -> Value:
             return Literal(-number)
         case Tensor():
             return replace(value, parameter=False)
-        case _ if is_number(value):
-            return NUMBER
         case _:
             return moved_tensor(frame, value) or arrays.negated(frame, node, value)
 

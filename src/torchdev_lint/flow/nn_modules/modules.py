@@ -377,9 +377,8 @@ def _register(frame: Frame, thing: Object, site: CallSite) -> Value:
     # `parameter` is what GPyTorch, which overrides the method, calls it
     value = next((found for word in _REGISTERED_AS if (found := site.get(1, word)) is not None), None)
     if given is not None and value is not None:
-        # under a name that is computed it is registered all the same, each thing under one of its own
-        which = value.value.key if isinstance(value.value, Object) else frame.round
-        attribute = name_given(site, 0) or f"[+{id(given.node)}{which}]"
+        # under a name that is computed it is registered all the same
+        attribute = name_given(site, 0) or f"[+{id(given.node)}{frame.round}]"
         state = frame.state(thing)
         if state.api in api.CONTAINERS and isinstance(value.value, Object):
             module_containers.append(frame, thing, value.value, value.node)

@@ -35,7 +35,6 @@ from torchdev_lint.flow.domain.values import (
     Value,
 )
 from torchdev_lint.flow.instances.dict_classes import ITSELF
-from torchdev_lint.flow.syntax.trees import is_main_guard, names_bound, walk
 from torchdev_lint.torch_api import devices as api
 
 
@@ -177,26 +176,9 @@ def same_device(left: Device, right: Device) -> bool:
 _PREFERRED = ("device", "self.device", "dev", "self._device", "args.device", "DEVICE")
 
 
-def names_of_script(module: cst.Module) -> frozenset[str]:
-    """The names that a file binds where it is the script: `if __name__ == "__main__":`."""
-    return frozenset(
-        name
-        for line in module.body
-        if isinstance(line, cst.If) and is_main_guard(line.test)
-        for node in walk(line.body)
-        if isinstance(node, cst.AssignTarget)
-        for name in names_bound(node.target)
-    )
-
-
 def device_names(frame: Frame, *, local: bool = False) -> Iterator[tuple[str, Device]]:
     """Expressions in scope that hold a device: names, and attributes of `self` and of other named things."""
-    later = (
-        frozenset() if frame.function is None else frame.analysis.learn(names_of_script, frame.source.module)
-    )
     for name, value in frame.env.names.items() if local else frame.visible_names():
-        if name in later and frame.env.names.get(name) is None:
-            continue  # it is bound, if at all, when most functions have been called
         match value:
             case DeviceValue(device=device):
                 yield name, device
