@@ -225,11 +225,15 @@ class Analysis:
         return id(root.node) not in self.blamed
 
     def publish(self, key: tuple[Any, ...], event: Event) -> None:
-        """Record an event once, however often its code is visited: what is certain, where it was only possible before."""
+        """Record an event once, however often its code is visited: what is certain, where it was only possible before.
+
+        And what comes about once a module is moved, where it was only possible with what a caller may give: a method that classes
+        inherit is read for each of them.
+        """
         if self.muted:
             return
         before = self.events.get(key)
-        if before is None or (getattr(event, "certain", False) and not getattr(before, "certain", True)):
+        if before is None or _weight(event) > _weight(before):
             self.events[key] = event
 
     def meet(self, function: Function) -> None:
@@ -332,3 +336,8 @@ class Quietly:
 
     def __exit__(self, *error: object) -> None:
         self.analysis.quiet -= 1
+
+
+def _weight(event: Event) -> tuple[bool, bool]:
+    """How sure it is that what an event tells comes about."""
+    return getattr(event, "certain", True), getattr(event, "for_module", False)

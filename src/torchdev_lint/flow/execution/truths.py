@@ -510,7 +510,10 @@ _SEQUENCES = frozenset(
 )
 """Abstract classes that lists and tuples are instances of."""
 
-_NO_TENSORS = frozenset({"builtins", "PIL", "cv2", "numbers", "numpy", "pandas", "scipy", "sklearn"})
+_ON_HOST = frozenset({"PIL", "cv2", "numbers", "numpy", "pandas", "scipy", "sklearn"})
+"""Modules none of whose things is ever on a device."""
+
+_NO_TENSORS = _ON_HOST | {"builtins"}
 """Modules none of whose classes derives from `torch.Tensor`."""
 
 
@@ -541,7 +544,18 @@ def is_instance(frame: Frame, node: cst.CSTNode, value: Value, classes: Value) -
     paths = [one.path for item in asked for one in alternatives(item) if isinstance(one, Api)]
     if not paths:
         return opaque(frame, node)
-    if paths == ["numpy.ndarray"] and (together := _arrays_together(frame, node, value)) is not None:
+    if all(path.partition(".")[0] in _ON_HOST for path in paths) and _was_put_somewhere(frame, value):
+        return FALSE  # arrays and numbers have no `to`
+    together = _arrays_together(frame, node, value) if paths == ["numpy.ndarray"] else None
+    if isinstance(value, Either):
+        found = disjunction(
+            conjunction(value.guard, is_instance(frame, node, value.then, classes)),
+            conjunction(negate(value.guard), is_instance(frame, node, value.otherwise, classes)),
+        )
+        if together is not None:
+            frame.env.assume(disjunction(negate(together), found))
+        return found
+    if together is not None:
         return together
     tensor = any(path in ("torch.Tensor", "torch.FloatTensor", "torch.LongTensor") for path in paths)
     match value:
@@ -569,11 +583,6 @@ def is_instance(frame: Frame, node: cst.CSTNode, value: Value, classes: Value) -
             return FALSE
         case Object(key=key, text=text):
             return Atom("opaque", ("isinstance", key, tuple(sorted(paths))), f"isinstance({text}, ...)")
-        case Either(guard, then, otherwise):
-            return disjunction(
-                conjunction(guard, is_instance(frame, node, then, classes)),
-                conjunction(negate(guard), is_instance(frame, node, otherwise, classes)),
-            )
         case _:
             this = ("node", id(node), frame.uid, frame.salt)
             return Atom("opaque", ("isinstance", this, tuple(sorted(paths))), "", node)
@@ -593,6 +602,14 @@ def _is_plain_class(asked: Value) -> bool:
             )
         case _:
             return False
+
+
+def _was_put_somewhere(frame: Frame, value: Value) -> bool:
+    """Whether it is something unknown that the program has put on a device (`x = x.to(device)`)."""
+    if not isinstance(value, Object):
+        return False
+    state = frame.state(value)
+    return state.kind == "unknown" and isinstance(state.device, (Accelerator, Choice))
 
 
 def is_of_array(frame: Frame, key: Key) -> bool:

@@ -180,7 +180,12 @@ class ClassModel:
     @property
     def is_record(self) -> bool:
         """Whether `__init__` is generated from the fields."""
-        return "dataclass" in self.decorators or self.is_tuple
+        return not _RECORD_DECORATORS.isdisjoint(self.decorators) or self.is_tuple or self._is_declared
+
+    @property
+    def _is_declared(self) -> bool:
+        """Whether a base class of a library makes `__init__` from the annotations (https://docs.pydantic.dev/latest/concepts/models)."""
+        return not _RECORD_BASES.isdisjoint(self.imported_bases())
 
     @property
     def is_enum(self) -> bool:
@@ -394,6 +399,8 @@ def instantiate(frame: Frame, model: ClassModel, site: CallSite) -> Value:
         _fill_record(frame, thing, model, site)
         return thing
     initializer = model.find("__init__")
+    if initializer is None and model.has_unseen_base():
+        _take_declared(frame, thing, model, site)
     if dict_classes.kept_as(model) is not None:
         from torchdev_lint.flow.execution.containers import dict_of
 
@@ -437,12 +444,32 @@ def instantiate(frame: Frame, model: ClassModel, site: CallSite) -> Value:
 
 
 FIELD = "dataclasses.field"
+FIELDS = frozenset({FIELD, "pydantic.Field", "pydantic.fields.Field", "attr.ib", "attr.field", "attrs.field", "msgspec.field"})
+"""Functions that say how a field of a record is made. Some take its default as the first argument; all take `default=`."""
+
+_FACTORIES = ("default_factory", "factory")
+
+_RECORD_DECORATORS = frozenset({"dataclass", "define", "attrs", "s"})
+_RECORD_BASES = frozenset(
+    {
+        "msgspec.Struct",
+        "pydantic.BaseModel",
+        "pydantic.BaseSettings",
+        "pydantic.main.BaseModel",
+        "pydantic.v1.BaseModel",
+        "pydantic_settings.BaseSettings",
+        "sqlmodel.SQLModel",
+    }
+)
 
 
 def _told_of_field(default: Value) -> dict[str, Value]:
     """What is said of a field: by `field(...)`, or by what stands there instead (https://docs.python.org/3/library/dataclasses.html)."""
     if isinstance(default, Partial) and default.function == Api(FIELD):
-        return dict(default.keywords)
+        told = dict(default.keywords)
+        if default.positional:
+            told.setdefault("default", default.positional[0])
+        return told
     return {} if default == UNKNOWN else {"default": default}
 
 
@@ -470,15 +497,23 @@ def _fill_record(frame: Frame, thing: Object, model: ClassModel, site: CallSite)
             value = given.value
         elif rest is not None:
             value = rest
-        elif "default_factory" in told:
-            value = _built(frame, told["default_factory"], site, number)
+        elif factories := [told[key] for key in _FACTORIES if key in told]:
+            value = _built(frame, factories[0], site, number)
         elif "default" in told:
             value = told["default"]
-        if value != UNKNOWN:
-            frame.set_state(thing, frame.state(thing).with_attribute(name, value))
+        if value == UNKNOWN:  # not what the class holds under the name
+            value = Object(("attr", thing.key, name), f"{thing.text}.{name}")
+        frame.set_state(thing, frame.state(thing).with_attribute(name, value))
     finisher = model.find("__post_init__")
     if finisher is not None:
         call(frame, model.function(finisher, "__post_init__", thing), CallSite(site.node))
+
+
+def _take_declared(frame: Frame, thing: Object, model: ClassModel, site: CallSite) -> None:
+    """What an `__init__` that cannot be read is given by the name of something that the class holds: it most likely takes its place."""
+    for argument in site.arguments:
+        if argument.keyword and model.class_attribute(argument.keyword) != UNKNOWN:
+            frame.set_state(thing, frame.state(thing).with_attribute(argument.keyword, argument.value))
 
 
 def without_caller(definition: Frame) -> Environment:

@@ -29,7 +29,7 @@ from torchdev_lint.flow.domain.values import (
     Value,
     join,
 )
-from torchdev_lint.flow.instances.classes import FIELD, ClassModel
+from torchdev_lint.flow.instances.classes import FIELD, FIELDS, ClassModel
 from torchdev_lint.flow.syntax.trees import all_parameters
 
 NAMESPACES = frozenset({"types.SimpleNamespace", "argparse.Namespace"})
@@ -46,10 +46,9 @@ def call(frame: Frame, path: str, site: CallSite) -> Value | None:
         return namespace(frame, site, path)
     if path in NAMED_TUPLES and len(given) > 1:
         return _named_tuple(frame, site, given)
-    if path == FIELD and not site.has_star():
-        return Partial(
-            Api(FIELD), (), tuple((one.keyword or "", one.value) for one in site.arguments if one.keyword)
-        )
+    if path in FIELDS and not site.has_star():
+        keywords = tuple((one.keyword, one.value) for one in site.arguments if one.keyword)
+        return Partial(Api(FIELD), tuple(given), keywords)
     if _STORES_ARGUMENTS.match(path):
         _store_arguments(frame, given)
         return NONE

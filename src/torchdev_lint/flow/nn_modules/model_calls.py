@@ -74,6 +74,7 @@ def check_model_call(frame: Frame, site: CallSite, callee: Callee) -> None:
         and not _is_record(frame, argument, callee)
         and not _may_be_words(argument)
         and not _is_only_a_hint(frame, site, argument, callee)
+        and not _is_left_unread(frame, argument, callee)
         for operand in operands_of(frame, _without_positions(frame, argument, callee))
         if not is_scalar(operand.value) and not _is_placeholder(frame, operand, callee)
     ]
@@ -157,6 +158,19 @@ def _is_only_a_hint(frame: Frame, site: CallSite, argument: Argument, callee: Ca
         return False
     said = [None if one is None else one.value for one in map(site.keyword, ("is_causal", "need_weights"))]
     return said == [Literal(True), Literal(False)] and site.get(3, "key_padding_mask") is None
+
+
+_OF_POLICIES = re.compile(r"(?:^|\.)(?:act|evaluate_actions|get_actions?|get_value)$")
+_OF_RECURRENT = re.compile(r"(?i)hidden|hxs|rnn|recurrent|mask|done|carry|memory")
+
+
+def _is_left_unread(frame: Frame, argument: Argument, callee: Callee) -> bool:
+    """Whether a policy that cannot be read gets what recurrent ones compute with: the others take it, and never look at it."""
+    if callee.thing is None or frame.state(callee.thing).model is not None or not _OF_POLICIES.search(callee.text):
+        return False
+    written = argument.node.value if isinstance(argument.node, cst.Arg) else None
+    name = argument.keyword or (dotted(written) if written is not None else None) or ""
+    return _OF_RECURRENT.search(name.rpartition(".")[2]) is not None
 
 
 def _is_sequential(frame: Frame, callee: Callee) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from torchdev_lint.flow.activation.analysis import Analysis
 from torchdev_lint.flow.project.text_facts import remembered_of_text
@@ -101,9 +101,9 @@ def stays_on_host(analysis: Analysis, name: str) -> bool:
 
 def trains_on_host(analysis: Analysis) -> bool:
     """Whether the project trains models, and no file of it, nor what it trains them with, speaks of devices at all."""
-    if _moves(analysis.written):
+    if _moves(said(analysis.written)):
         return False
-    others = [text for _, text in analysis.imports.mentioning("torch") or ()]
+    others = [said(text) for text in _related(analysis, analysis.imports.mentioning("torch") or ())]
     return not any(map(_moves, others)) and any(".backward(" in text for text in others)
 
 
@@ -122,7 +122,7 @@ def _is_all_on_host(analysis: Analysis) -> bool:
     others = analysis.imports.mentioning("torch")
     if others is None:
         return False
-    texts = (analysis.written, *(text for _, text in others))
+    texts = (analysis.written, *_related(analysis, others))
     return not any(_moves(said(text)) for text in texts) and not any(
         map(analysis.imports.in_notebooks, _IN_NOTEBOOKS)
     )
@@ -160,10 +160,40 @@ def _stays(analysis: Analysis, name: str) -> bool:
 def _is_looked_up(analysis: Analysis) -> bool:
     """Whether a file that uses an accelerator finds classes or functions by a name that is only known when it runs."""
     return any(
-        _LOOKS_UP.search(text) and _moves(text)
+        _LOOKS_UP.search(text) and _moves(text) and _may_import(text, file, analysis.source.path)
         for word in ("getattr(", "importlib", "__import__", "globals()", "eval(", "instantiate(")
-        for _, text in analysis.imports.mentioning(word) or ()
+        for file, text in analysis.imports.mentioning(word) or ()
     )
+
+
+def _related(analysis: Analysis, files: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """The texts of the files that may import the checked one, or be imported by it."""
+    path = analysis.source.path
+    for file, text in files:
+        if _may_import(text, file, path) or _may_import(analysis.written, path, file):
+            yield text
+
+
+def _may_import(text: str, file: str, other: str) -> bool:
+    """Whether a file with this text may import another one: from beside or above it, or by a part of its path.
+
+    A repository that collects the programs of several authors has many classes of one name, which have nothing to do with each other.
+    """
+    steps, others = _steps(file), _steps(other)
+    shared = len(os.path.commonprefix([steps, others]))
+    if len(steps) <= len(others) and shared == len(steps) - 1 or shared == len(others) - 1:
+        return True
+    parts = {os.path.splitext(part)[0] for part in others}
+    for statement, base, names in _imports(text):
+        if base.startswith("..") or not parts.isdisjoint([*re.findall(r"\w+", base), *names]):
+            return True
+        if "," in statement and not parts.isdisjoint(re.findall(r"\w+", statement)):
+            return True
+    return False
+
+
+def _steps(path: str) -> list[str]:
+    return os.path.normpath(path).split(os.sep)
 
 
 def naming(
@@ -173,7 +203,9 @@ def naming(
     word = re.compile(rf"\b{re.escape(name)}\b")
     others = analysis.imports.mentioning(name)
     for file, text in ((analysis.source.path, analysis.written), *(others or ())):
-        if not word.search(text):
+        if not word.search(text) or not (
+            file == analysis.source.path or _may_import(text, file, defined_in)
+        ):
             continue
         parts = own if file == analysis.source.path else blocks(text)
         if file != defined_in and any(one == name for one, _ in parts):
