@@ -17,7 +17,7 @@ ACCELERATOR_METHODS = frozenset("xpu ipu mtia npu mlu musa hpu sdaa gcu".split()
 """
 
 HOST_METHODS = frozenset(
-    "numpy storage untyped_storage backward register_hook retain_grad __len__ __bool__ __int__ __float__ keys".split()
+    "numpy storage untyped_storage backward register_hook retain_grad __len__ __bool__ __int__ __float__ keys _nnz _dimI _dimV".split()
 )
 """Methods whose result is no tensor, or none that has a device worth knowing, beside those that the operator table has."""
 

@@ -440,7 +440,7 @@ def _bind(child: Frame, function: Function, site: CallSite) -> dict[str, Value]:
         elif name in keywords:
             names[name] = keywords.pop(name)
         elif open_ended is not None:
-            names[name] = open_ended if parameter.default is None else UNKNOWN
+            names[name] = open_ended if parameter.default is None else _of_star(site, name)
         else:
             names[name] = _default(child, function, parameter)
     if type(parameters.star_arg) is cst.Param:
@@ -452,10 +452,16 @@ def _bind(child: Frame, function: Function, site: CallSite) -> dict[str, Value]:
         if name in keywords:
             names[name] = keywords.pop(name)
         else:
-            names[name] = UNKNOWN if open_ended is not None else _default(child, function, parameter)
+            default = _default(child, function, parameter) if open_ended is None else _of_star(site, name)
+            names[name] = default
     if parameters.star_kwarg is not None:
         names[parameters.star_kwarg.name.value] = Entries(tuple(keywords.items()), open_ended or UNKNOWN)
     return names
+
+
+def _of_star(site: CallSite, name: str) -> Object:
+    """What a star may give for a parameter that has a default: one thing, wherever it goes from there."""
+    return Object(("starred", id(site.node), name), name)
 
 
 def _left_for_star(function: Function, site: CallSite, star: Argument) -> int:
@@ -507,7 +513,10 @@ def _names_within(node: cst.FunctionDef) -> frozenset[str]:
 
 
 def _names(body: cst.CSTNode) -> frozenset[str]:
-    return frozenset(part.value for part in walk(body) if type(part) is cst.Name)
+    parts = list(walk(body, below=(cst.Del,)))
+    apart = {id(part.keyword) for part in parts if type(part) is cst.Arg}
+    apart |= {id(part.attr) for part in parts if type(part) is cst.Attribute}
+    return frozenset(part.value for part in parts if type(part) is cst.Name and id(part) not in apart)
 
 
 def _names_device(default: cst.BaseExpression) -> bool:

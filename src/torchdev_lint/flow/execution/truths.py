@@ -605,7 +605,9 @@ def _is_plain_class(asked: Value) -> bool:
 
 
 def _was_put_somewhere(frame: Frame, value: Value) -> bool:
-    """Whether it is something unknown that the program has put on a device (`x = x.to(device)`)."""
+    """Whether it is something unknown that the program has put on a device (`x = x.to(device)`), or that a model gave out there."""
+    if isinstance(value, Tensor):
+        return value.guess and any(isinstance(leaf, Accelerator) for leaf in leaves(value.device))
     if not isinstance(value, Object):
         return False
     state = frame.state(value)

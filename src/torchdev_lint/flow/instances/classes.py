@@ -444,7 +444,17 @@ def instantiate(frame: Frame, model: ClassModel, site: CallSite) -> Value:
 
 
 FIELD = "dataclasses.field"
-FIELDS = frozenset({FIELD, "pydantic.Field", "pydantic.fields.Field", "attr.ib", "attr.field", "attrs.field", "msgspec.field"})
+FIELDS = frozenset(
+    {
+        FIELD,
+        "pydantic.Field",
+        "pydantic.fields.Field",
+        "attr.ib",
+        "attr.field",
+        "attrs.field",
+        "msgspec.field",
+    }
+)
 """Functions that say how a field of a record is made. Some take its default as the first argument; all take `default=`."""
 
 _FACTORIES = ("default_factory", "factory")

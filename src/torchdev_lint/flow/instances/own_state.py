@@ -146,6 +146,8 @@ def _is_own_dict(held: cst.BaseExpression) -> bool:
 
 def _changes_in_place(method: cst.FunctionDef, name: str) -> bool:
     """Whether a method writes into a tensor, wherever that is, rather than setting another: `self.queue[i] = x`, `self.count += 1`."""
+    if name in _set_once_moved(method):
+        return False
     for node in walk(method.body, below=(cst.ClassDef,)):
         match node:
             case cst.Call() if name in _called_writes(node):
@@ -453,7 +455,27 @@ def attributes_written(method: cst.FunctionDef) -> frozenset[str]:
         elif type(node) in _WITH_TARGET:  # asking LibCST's abstract classes takes several times as long
             target: cst.CSTNode = node.target  # type: ignore[attr-defined]
             names |= _targets(target)
-    return frozenset(names)
+    return frozenset(names | _set_once_moved(method))
+
+
+def _set_once_moved(method: cst.FunctionDef) -> set[str]:
+    """What is set on what the base's move gives, which is `self`: `moved = super().to(device)`, then `moved.table = ...`."""
+    moved: set[str] = set()
+    names: set[str] = set()
+    for node in walk(method.body) if method.name.value in IN_PLACE_MOVES else ():
+        match node:
+            case cst.Assign(
+                targets=[cst.AssignTarget(target=cst.Name(value=name))],
+                value=cst.Call(func=cst.Attribute(value=cst.Call(func=cst.Name(value="super")))),
+            ):
+                moved.add(name)
+            case cst.AssignTarget(
+                target=cst.Attribute(value=cst.Name(value=holder), attr=cst.Name(value=name))
+            ) if holder in moved:
+                names.add(name)
+            case _:
+                pass
+    return names
 
 
 _WITH_TARGET = frozenset((cst.AssignTarget, cst.AnnAssign, cst.AugAssign, cst.For, cst.NamedExpr, cst.Del))

@@ -20,7 +20,7 @@ from torchdev_lint.flow.domain.immutable import replace
 from torchdev_lint.flow.domain.lattice import Cpu
 from torchdev_lint.flow.domain.values import Function
 from torchdev_lint.flow.project import caller_results
-from torchdev_lint.flow.syntax.trees import all_parameters, walk
+from torchdev_lint.flow.syntax.trees import all_parameters, dotted, walk
 
 DEVICE_PARAMETERS = ("device", "torch_device", "dev")
 """Names of parameters that say where a function puts what it makes."""
@@ -31,6 +31,7 @@ _SAYS_UNUSED = re.compile(
 _MOVES = frozenset(
     "to cuda cpu type_as to_empty new_tensor new_zeros new_ones new_full new_empty zeros_like".split()
 )
+_REDUCES = frozenset("mean sum median min max".split())
 _READS_ON_HOST = frozenset("tolist item numpy size dim numel".split())
 _PLAIN_DECORATORS = frozenset(
     "staticmethod classmethod no_grad inference_mode property torch cache lru_cache wraps contextmanager typechecked beartype "
@@ -253,12 +254,21 @@ def moves_something(node: cst.FunctionDef) -> bool:
 
 
 def stays_on_host(node: cst.FunctionDef, call: cst.Call) -> bool:
-    """Whether what is made is read on the host at once (`torch.randperm(n).tolist()`), or is an index."""
+    """Whether what is made is read on the host at once (`torch.randperm(n).tolist()`), is an index, a number as good as one of Python's
+    (`torch.tensor(losses).mean()`), or a parameter of a module, which goes where that is put."""
     for part in walk(node.body):
         match part:
             case cst.Attribute(value=value, attr=cst.Name(value=name)) if (
                 value is call and name in _READS_ON_HOST
             ):
+                return True
+            case cst.Call(func=cst.Attribute(value=value, attr=cst.Name(value=name)), args=[]) if (
+                value is call and name in _REDUCES
+            ):
+                return True
+            case cst.Call(func=function, args=[cst.Arg(value=value), *_]) if (
+                dotted(function) or ""
+            ).rpartition(".")[2] == "Parameter" and any(inner is call for inner in walk(value)):
                 return True
             case cst.For(iter=value) | cst.CompFor(iter=value) if value is call:
                 return True

@@ -391,10 +391,13 @@ def _unreachable(fact: Formula, kind: str, index: int) -> bool:
                 assignment[atom] = index > 0
             case "opaque" if index == 0 and _FLAG.search(atom.text):
                 # a flag that the user sets to ask for an accelerator; negated flags (`no_cuda`) the other way round
-                assignment[atom] = bool(re.search(r"(?i)(?:^|_|\.)(?:no|disable|cpu)", atom.text))
+                assignment[atom] = _SAYS_NO.search(atom.text) is not None
             case _:
                 pass
     return truth(fact, assignment) is False
+
+
+_SAYS_NO = re.compile(r"(?i)(?:^|_|\.)(?:no(?:t?[_\W]|cuda|gpu|$)|disable|cpu)")
 
 
 def _says_available(text: str, kind: str) -> bool:

@@ -141,16 +141,50 @@ def _is_tried_again(frame: Frame, call: cst.BaseExpression) -> bool:
     )
 
 
+_STRINGS = re.compile(r"'[^']*'|\"[^\"]*\"")
+_OF_MACHINES = re.compile(r"(?i)cuda|gpu|cpu|device|accelerat|mps|xpu|npu")
+_TO_HOST = re.compile(r"map_location *= *(?:(?:torch\.)?device\( *)?(?:['\"]cpu|lambda)")
+
+
+def _is_of_other_branch(frame: Frame, call: cst.BaseExpression) -> bool:
+    """Whether the other branch of an `if` loads to the CPU, or that was tried and failed: this one is for machines with an accelerator."""
+    scope = loading_scopes.scope_of(frame)
+    around = loading_scopes.calls_around(frame, scope, call)
+    for node in walk(scope):
+        if (
+            isinstance(node, cst.Try)
+            and any(id(handler) in around for handler in node.handlers)
+            and _TO_HOST.search(frame.analysis.text(node.body))
+        ):
+            return True
+        if (
+            isinstance(node, cst.If)
+            and isinstance(node.orelse, cst.Else)
+            and id(node) in around
+            and _OF_MACHINES.search(_STRINGS.sub("", frame.analysis.text(node.test)))
+        ):
+            branches = (node.body, node.orelse.body)
+            if any(id(branch) in around for branch in branches) and any(
+                id(branch) not in around and _TO_HOST.search(frame.analysis.text(branch))
+                for branch in branches
+            ):
+                return True
+    return False
+
+
 def _remember(
     frame: Frame, site: CallSite, target: str | None, keyword: cst.BaseExpression | None, *, borne_out: bool
 ) -> None:
+    other = _is_of_other_branch(frame, site.node)
     event = CheckpointLoad(
         node=site.node,
         function=site.callee,
         target=target,
         keyword=keyword,
-        guarded=literals.is_guarded(frame, "cuda", 0),
-        excluded=literals.is_guarded(frame, "cuda", 0, handled=False) or _is_tried_again(frame, site.node),
+        guarded=other or literals.is_guarded(frame, "cuda", 0),
+        excluded=other
+        or literals.is_guarded(frame, "cuda", 0, handled=False)
+        or _is_tried_again(frame, site.node),
         inlined=frame.caller is not None,
         borne_out=borne_out,
     )

@@ -166,7 +166,11 @@ _OF_RECURRENT = re.compile(r"(?i)hidden|hxs|rnn|recurrent|mask|done|carry|memory
 
 def _is_left_unread(frame: Frame, argument: Argument, callee: Callee) -> bool:
     """Whether a policy that cannot be read gets what recurrent ones compute with: the others take it, and never look at it."""
-    if callee.thing is None or frame.state(callee.thing).model is not None or not _OF_POLICIES.search(callee.text):
+    if (
+        callee.thing is None
+        or frame.state(callee.thing).model is not None
+        or not _OF_POLICIES.search(callee.text)
+    ):
         return False
     written = argument.node.value if isinstance(argument.node, cst.Arg) else None
     name = argument.keyword or (dotted(written) if written is not None else None) or ""
@@ -225,9 +229,20 @@ def check_inputs_together(frame: Frame, thing: Object, site: CallSite) -> None:
 
     Those that a test tries may well bring them together: it is not known to be wrong before it was seen to fail.
     """
-    if not TESTING.isdisjoint(frame.analysis.imported):
+    if not TESTING.isdisjoint(frame.analysis.imported) or _is_ctc(site):
         return
     check_model_call(frame, site, Callee(site.callee, UNKNOWN_DEVICE, thing))
+
+
+_LOSSES = re.compile(r"(?i)loss|criteri|ctc")
+
+
+def _is_ctc(site: CallSite) -> bool:
+    """Whether a loss gets the lengths of its input and its target, as CTC does: it brings its targets (ATen/native/LossCTC.cpp)."""
+    if not _LOSSES.search(site.callee):
+        return False
+    names = [dotted(one.node.value) if isinstance(one.node, cst.Arg) else None for one in site.arguments]
+    return sum(LENGTHS.search((name or "").rpartition(".")[2]) is not None for name in names) > 1
 
 
 def _is_sure_input(frame: Frame, operand: Operand, other: Operand, found: Conflict) -> bool:

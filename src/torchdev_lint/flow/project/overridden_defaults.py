@@ -40,7 +40,7 @@ def _is_overridden(frame: Frame, node: cst.FunctionDef, parameter: str) -> bool:
     alone = (not analysis.imports.stands_in_package() and analysis.says(_SCRIPT)) or analysis.options.in_cells
     owner = _class_of(analysis.module, node)
     name = owner if node.name.value == "__init__" else node.name.value
-    if not name or name.startswith("__") or not is_only_called(analysis, name, spelt=False):
+    if not name or name.startswith("__") or not is_only_called(analysis, name, spelt=False, plain=not owner):
         return False
     calls = [call for call, scope in calls_of(frame, name, owner) if scope is not node]
     tried = frame.analysis.learn(_calls_of_self_test, analysis.module)

@@ -8,6 +8,7 @@ nor any file that they get their helpers from, nothing there is on one.
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -160,7 +161,7 @@ def _stays(analysis: Analysis, name: str) -> bool:
 def _is_looked_up(analysis: Analysis) -> bool:
     """Whether a file that uses an accelerator finds classes or functions by a name that is only known when it runs."""
     return any(
-        _LOOKS_UP.search(text) and _moves(text) and _may_import(text, file, analysis.source.path)
+        _LOOKS_UP.search(text) and _moves(text) and may_import(text, file, analysis.source.path)
         for word in ("getattr(", "importlib", "__import__", "globals()", "eval(", "instantiate(")
         for file, text in analysis.imports.mentioning(word) or ()
     )
@@ -170,18 +171,20 @@ def _related(analysis: Analysis, files: Iterable[tuple[str, str]]) -> Iterator[s
     """The texts of the files that may import the checked one, or be imported by it."""
     path = analysis.source.path
     for file, text in files:
-        if _may_import(text, file, path) or _may_import(analysis.written, path, file):
+        if may_import(text, file, path) or may_import(analysis.written, path, file):
             yield text
 
 
-def _may_import(text: str, file: str, other: str) -> bool:
+def may_import(text: str, file: str, other: str) -> bool:
     """Whether a file with this text may import another one: from beside or above it, or by a part of its path.
 
     A repository that collects the programs of several authors has many classes of one name, which have nothing to do with each other.
     """
     steps, others = _steps(file), _steps(other)
-    shared = len(os.path.commonprefix([steps, others]))
-    if len(steps) <= len(others) and shared == len(steps) - 1 or shared == len(others) - 1:
+    shared = sum(
+        1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(steps, others, strict=False))
+    )
+    if shared >= len(others) - 1 or (shared >= len(steps) - 1 and len(steps) <= len(others)):
         return True
     parts = {os.path.splitext(part)[0] for part in others}
     for statement, base, names in _imports(text):
@@ -193,7 +196,7 @@ def _may_import(text: str, file: str, other: str) -> bool:
 
 
 def _steps(path: str) -> list[str]:
-    return os.path.normpath(path).split(os.sep)
+    return os.path.abspath(path).split(os.sep)
 
 
 def naming(
@@ -203,9 +206,7 @@ def naming(
     word = re.compile(rf"\b{re.escape(name)}\b")
     others = analysis.imports.mentioning(name)
     for file, text in ((analysis.source.path, analysis.written), *(others or ())):
-        if not word.search(text) or not (
-            file == analysis.source.path or _may_import(text, file, defined_in)
-        ):
+        if not word.search(text) or not (file == analysis.source.path or may_import(text, file, defined_in)):
             continue
         parts = own if file == analysis.source.path else blocks(text)
         if file != defined_in and any(one == name for one, _ in parts):

@@ -6,6 +6,7 @@ what they write out as a constant is known, and that something is not None.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -18,7 +19,7 @@ from torchdev_lint.flow.domain.conditions import Atom, Formula, Key, atoms, trut
 from torchdev_lint.flow.domain.lattice import Conflict, Cpu
 from torchdev_lint.flow.domain.values import Function
 from torchdev_lint.flow.project.project_calls import argument_given, calls_of
-from torchdev_lint.flow.project.reach import without_imports
+from torchdev_lint.flow.project.reach import may_import, without_imports
 from torchdev_lint.flow.read_alone.evidence import tested_for_none
 from torchdev_lint.flow.syntax.trees import all_parameters, walk
 
@@ -165,19 +166,23 @@ _STRINGS = re.compile(r"(?s)\"\"\".*?\"\"\"|'''.*?'''|#[^\n]*|__all__\s*=\s*[\[(
 _WORDS = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
 
 
-def is_only_called(analysis: Analysis, name: str, *, spelt: bool = True) -> bool:
+def is_only_called(analysis: Analysis, name: str, *, spelt: bool = True, plain: bool = False) -> bool:
     """Whether nothing in the project does anything with a name but to define, import, annotate with it and call it.
 
-    `spelt`: strings count as well, and so does what is asked of a class.
+    `spelt`: strings count as well, and so does what is asked of a class. `plain`: it is a function at the top of the file, which
+    attributes of other things than that file have nothing to do with (`args.train` beside `def train`).
     """
     # nobody imports from a notebook
     others = [] if analysis.options.in_cells else analysis.imports.mentioning(name)
     cells = [] if analysis.options.in_cells else analysis.imports.notebooks(name)
     if others is None or cells is None:
         return False
+    others = [(file, text) for file, text in others if may_import(text, file, analysis.source.path)]
     asked = "" if spelt else r"|\s*\.\w+\("
+    module = os.path.splitext(os.path.basename(analysis.source.path))[0]
+    start = rf"(?:(?<![.\w])|(?<=\b{re.escape(module)}\.))" if plain else r"\b"
     word = re.compile(
-        rf"\b{re.escape(name)}\b(?!\s*\(|\s*=(?!=){asked})|\bclass\s+\w+\([^)]*\b{re.escape(name)}\b"
+        rf"{start}{re.escape(name)}\b(?!\s*\(|\s*=(?!=){asked})|\bclass\s+\w+\([^)]*\b{re.escape(name)}\b"
     )
     own = (
         rf"\b(?:class|def)\s+{re.escape(name)}\b|super\(\s*{re.escape(name)}\b|"

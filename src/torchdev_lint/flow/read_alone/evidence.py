@@ -17,7 +17,7 @@ from torchdev_lint.flow.activation.frame import BUILTINS, Frame
 from torchdev_lint.flow.domain.conditions import Key
 from torchdev_lint.flow.domain.values import Api, Function
 from torchdev_lint.flow.syntax.docstrings import is_number_told, tensors_told
-from torchdev_lint.flow.syntax.trees import all_parameters, receiver_name, remembered, walk
+from torchdev_lint.flow.syntax.trees import all_parameters, dotted, receiver_name, remembered, walk
 from torchdev_lint.torch_api import factories, functions, modules, operators
 from torchdev_lint.torch_api.tensor_surface import TENSOR_NAMES
 
@@ -202,10 +202,40 @@ def is_number_parameter(frame: Frame, key: Key) -> bool:
             if isinstance(parameter.default, (cst.Integer, cst.Float, cst.UnaryOperation)):
                 return True
             if parameter.annotation is None:
-                return is_number_told(current.function.node, parameter.name.value)
+                name = parameter.name.value
+                node = current.function.node
+                return is_number_told(node, name) or name in _given_as_numbers(node)
             text = frame.analysis.text(parameter.annotation.annotation).strip("\"'")
             return set(re.split(r"\W+", text)) <= _NUMBERS
     return False
+
+
+_TAKES_NUMBERS = frozenset("range randint arange zeros ones empty rand randn linspace".split())
+"""Functions, by their last name, whose arguments are numbers."""
+
+
+@remembered(cst.FunctionDef)
+def _given_as_numbers(node: cst.FunctionDef | cst.Lambda) -> frozenset[str]:
+    """The names that a function gives, alone or with a number, to what takes numbers: `range(n)`, `torch.randint(0, 1 + n, shape)`."""
+    found: set[str] = set()
+    for part in walk(node.body):
+        match part:
+            case cst.Call(func=function, args=args) if (dotted(function) or "").rpartition(".")[
+                2
+            ] in _TAKES_NUMBERS:
+                for argument in args:
+                    match argument.value:
+                        case cst.Name(value=name):
+                            found.add(name)
+                        case cst.BinaryOperation(left=cst.Name(value=name), right=cst.Integer()):
+                            found.add(name)
+                        case cst.BinaryOperation(left=cst.Integer(), right=cst.Name(value=name)):
+                            found.add(name)
+                        case _:
+                            pass
+            case _:
+                pass
+    return frozenset(found)
 
 
 _NUMBERS = frozenset({"", "int", "float", "bool", "None", "Optional", "Union", "typing"})

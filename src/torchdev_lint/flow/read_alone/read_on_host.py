@@ -17,9 +17,9 @@ _KEEPS_DEVICE = frozenset("detach data float half t contiguous squeeze transpose
 
 
 def is_read(scope: cst.CSTNode, nodes: Iterable[cst.CSTNode], held: set[str]) -> bool:
-    """Whether the items of what has one of the names `held` are given to NumPy without being brought to the CPU; `nodes`: of the scope."""
+    """Whether what has one of the names `held`, or its items, is given to NumPy without being brought to the CPU; `nodes`: of the scope."""
     read = {_origin(node) for node in nodes if isinstance(node, cst.Call)} - {None}
-    return bool(read) and not read.isdisjoint(_items(scope, held))
+    return bool(read) and not read.isdisjoint((*held, *_items(scope, held)))
 
 
 def _items(scope: cst.CSTNode, held: set[str]) -> Iterator[str]:
@@ -53,6 +53,8 @@ def _origin(call: cst.Call) -> str | None:
             case cst.Call(func=cst.Attribute() as method):
                 current = method
             case cst.Attribute(value=inner, attr=cst.Name(value=name)) if name in _KEEPS_DEVICE:
+                current = inner
+            case cst.Subscript(value=inner):
                 current = inner
             case _:
                 return None

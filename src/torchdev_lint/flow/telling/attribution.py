@@ -7,6 +7,7 @@ further up. And what is only possible is told only where nothing speaks against 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import libcst as cst
@@ -77,7 +78,9 @@ class Report:
         return None
 
 
-_OF_DATASETS = re.compile(r"(?i)(?:^|_)(?:dataset|datasets|data_?loader|loader)$|(?:dataset|loader)$")
+_OF_DATASETS = re.compile(
+    r"(?i)(?:^|_)(?:dataset|datasets|data_?loader|loader)$|(?:dataset|loader)(?:_?\d+)?$"
+)
 """Parameters, by name, that are on the CPU with all that they hold."""
 
 
@@ -108,6 +111,7 @@ def worth_telling(frame: Frame, found: Conflict, *, anywhere: bool = False) -> b
             if root[0] == "parameter" and (
                 _is_held_by_another(leaf.key)
                 or _is_size(leaf.key)
+                or _is_left_where_it_came(frame, leaf.key)
                 or _is_made_on_host_by_default(frame, root)
             ):
                 return False
@@ -132,6 +136,47 @@ def worth_telling(frame: Frame, found: Conflict, *, anywhere: bool = False) -> b
     if not used and learn(private_helpers.is_within, frame):
         return False
     return (used or not is_reached_on_host(frame)) and not learn(is_untaken, frame, found)
+
+
+def _is_left_where_it_came(frame: Frame, key: Key) -> bool:
+    """Whether it is a part of an argument that the function takes apart, some other parts of which it moves, and this one nowhere.
+
+    `images, labels, lengths = batch`, then `images.cuda()`: a batch comes on the CPU, and the lengths are wanted there.
+    """
+    function = frame.function
+    if key[0] != "device" or key[1][0] != "item" or len(key[1]) < 3 or function is None:
+        return False
+    whole, where = key[1][1], str(key[1][2])
+    if whole[0] != "parameter" or whole[1] != id(function.node) or not where.isdigit():
+        return False
+    index, moved = int(where), _moved_names(function.node)
+    for names in _taken_apart(function.node, str(whole[2])):
+        if index < len(names) and names[index] not in moved and not moved.isdisjoint(names):
+            return True
+    return False
+
+
+def _taken_apart(node: cst.FunctionDef | cst.Lambda, name: str) -> Iterator[list[str]]:
+    for part in walk(node.body):
+        match part:
+            case cst.Assign(
+                targets=[cst.AssignTarget(target=cst.Tuple(elements=elements))], value=cst.Name(value=whole)
+            ) if whole == name:
+                yield [dotted(one.value) or "" for one in elements]
+            case _:
+                pass
+
+
+def _moved_names(node: cst.FunctionDef | cst.Lambda) -> frozenset[str]:
+    """The names of what a function moves by `x.to(...)` or `x.cuda()`."""
+    return frozenset(
+        part.func.value.value
+        for part in walk(node.body)
+        if isinstance(part, cst.Call)
+        and isinstance(part.func, cst.Attribute)
+        and part.func.attr.value in ("to", "cuda")
+        and isinstance(part.func.value, cst.Name)
+    )
 
 
 def belongs_to_host(frame: Frame, *, by_names: bool = True) -> bool:

@@ -45,7 +45,7 @@ from torchdev_lint.torch_api import factories, operators
 def factory(frame: Frame, path: str, site: CallSite) -> Value:
     """A new tensor: where `device=` says, else on the default device; with what is known of its shape."""
     first = site.get(0, "data")
-    if path in factories.HOST_FACTORIES:
+    if path in factories.HOST_FACTORIES and site.keyword("device") is None:
         back = _back_again(frame, site)
         if back is not None and back.device == UNKNOWN_DEVICE:
             return back
