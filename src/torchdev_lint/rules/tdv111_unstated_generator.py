@@ -4,7 +4,7 @@
 Finds `torch.Generator()`, `torch.manual_seed(...)` and `torch.default_generator` where a function gives them
 
 * to a draw that is where its tensor is, or where `device=` says: `torch.multinomial(p, n, generator=g)`, `p.uniform_(generator=g)`;
-* to an attribute of a class that keeps a device and draws there;
+* to an attribute of a module, or of a class that keeps a device, and draws there with it;
 * to a function, or a class, that is given a model, a tensor or a device, too.
 
 And, the other way round, draws with a generator that the caller gives, without `device=`, whose result is taken to a device. Off by

@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, random_split
 
 
-def on_host(size, generator):
-    return torch.randn(size, generator=generator)
+def on_host(size, source):
+    return torch.randn(size, generator=source)
 
 
 def there(model, generator):
@@ -93,6 +93,9 @@ def test_a_generator_of_the_cpu_goes_where_a_device_is(body: str) -> None:
         "return torch.randn(count, generator=g).to(device)",  # on the CPU on purpose
         "return torch.randperm(count, generator=g).to(device)",
         "return torch.normal(0.0, 1.0, (count,), generator=g)",
+        "n = torch.empty_like(p).normal_(generator=g)\n    return (p + 0.1 * n).to(device)",  # taken there afterwards
+        "for v in data_cpu.items():\n        other(v.normal_(generator=g))\n    other(device)",
+        "return torch.bernoulli(host_rates, generator=g).to(device)",
         "return torch.normal(mean=0.0, std=1.0, size=(count,), generator=g)",
         "return torch.randn(count, generator=g, device='cpu')",
         "return torch.multinomial(torch.ones(count), 1, generator=g)",
@@ -181,6 +184,15 @@ def test_a_generator_that_is_kept_beside_a_device(used: str) -> None:
     assert _told(code.replace("self.device", "self.where").replace("device=", "dtype=")) == []
 
 
+def test_a_module_that_keeps_a_generator_need_not_keep_a_device() -> None:
+    code = KEPT.format(base="nn.Module", used="torch.bernoulli(state, generator=self.rng)").replace(
+        "self.device", "self.x"
+    )
+    assert len(_told(code)) == 1
+    assert _told(code.replace("nn.Module", "object")) == []
+    assert _told(code.replace("torch.bernoulli(state", "torch.randperm(count")) == []
+
+
 @pytest.mark.parametrize(
     "used",
     [
@@ -244,10 +256,23 @@ def test_a_draw_that_refuses_the_generators_of_a_device(body: str) -> None:
         "generator = generator or torch.Generator()\n    return torch.randn(size, generator=generator).to(device)",
         "generator = generator or torch.Generator('cpu')\n    return torch.randn(size, generator=generator).to(device)",
         "return torch.bernoulli(x, generator=generator).to(device)",
+        "if generator is None:\n        return torch.randn_like(x)\n    else:\n"
+        "        return torch.randn(size, generator=generator).to(x.device)",
     ],
 )
 def test_a_draw_that_takes_what_it_is_given(body: str) -> None:
     assert _told(GIVEN.format(body=body)) == []
+
+
+def test_what_else_draws_on_the_host_with_it() -> None:
+    code = GIVEN.format(body="return torch.randn(size, generator=generator).to(device){}")
+    assert len(_told(code.format(""))) == 1
+    assert _told(code.format(", torch.randint(0, 9, (1,), generator=generator).item()")) == []
+    ordered = "\ndef order(count, generator):\n    return torch.randperm(count, generator=generator)\n"
+    assert _told(code.format("") + ordered) == []
+    assert (
+        len(_told(code.format("") + ordered.replace("generator", "rng").replace("rng=", "generator="))) == 1
+    )
 
 
 def test_a_generator_that_the_file_gives_from_the_cpu() -> None:

@@ -8,7 +8,7 @@ given, too. Or, the other way round, a draw on the CPU is taken to a device, and
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
 import libcst as cst
@@ -23,8 +23,6 @@ from torchdev_lint.flow.read_alone.evidence import TESTING, has_tests
 from torchdev_lint.flow.read_alone.generator_uses import (
     Reading,
     Use,
-    draws_with,
-    is_keyword,
     kept_uses,
     makers_in,
 )
@@ -37,6 +35,7 @@ _SAMPLER = re.compile(r"(?:^|\.)(?:Batch|Random|Distributed|Weighted\w*|Subset\w
 """What samplers of data are derived from."""
 
 _OWN_DEVICE = re.compile(r"\bself *\. *(?:\w+ *\. *)*_?device\b(?! *\()")
+_DRAWS_WITH = re.compile(r"generator *=")
 _CPU = re.compile(r"(?i)\bcpu\b")
 _SAYS_HOST = re.compile(r"(?i)#.*\bcpu\b|Generator\((?:device *= *)?(?:torch\.device\()?[\"']cpu")
 """A comment that speaks of the CPU, or a generator that is made there and says so."""
@@ -54,6 +53,7 @@ def settle(analysis: Analysis, known: Sequence[Event], met: Sequence[Function]) 
     ):
         return []
     told = [node for event in known if isinstance(event, GeneratorMismatch) for node in _told_of(event)]
+    on_host = _wanted_on_host(met)
     found: dict[int, UnstatedGenerator] = {}
     for function in met:
         node, owner = function.node, function.owner
@@ -61,7 +61,7 @@ def settle(analysis: Analysis, known: Sequence[Event], met: Sequence[Function]) 
             continue
         if owner is not None and _prepares_data(owner):
             continue
-        for one in (*_made(function, node), *_given(function, node)):
+        for one in (*_made(function, node), *_given(function, node, on_host)):
             parts = (one.node, one.goes)
             if not any(holds(part, other) or holds(other, part) for part in parts for other in told):
                 found.setdefault(id(one.node), one)
@@ -109,7 +109,7 @@ def _decisive(uses: Sequence[Use]) -> Use | None:
     there = next((use for use in uses if use.kind == "there"), None)
     if there is not None and not any(use.kind == "asked" for use in uses):
         return there
-    if any(use.kind in ("host", "asked", "other", "kept") for use in uses):
+    if any(use.kind in ("host", "moved", "asked", "other", "kept") for use in uses):
         return None
     return next((use for use in uses if use.kind in ("follows", "handed")), None)
 
@@ -117,16 +117,17 @@ def _decisive(uses: Sequence[Use]) -> Use | None:
 def _kept(
     function: Function, reading: Reading, maker: cst.BaseExpression, kept: Use
 ) -> Iterator[UnstatedGenerator]:
-    """A generator that a class keeps which keeps a device, too: told by what the class draws with it."""
+    """A generator that a module keeps, or a class that keeps a device, too: told by what it draws with it."""
     owner = function.owner
-    if owner is None or _OWN_DEVICE.search(function.frame.analysis.text(owner.node)) is None:
+    named = None if owner is None else _OWN_DEVICE.search(function.frame.analysis.text(owner.node))
+    if owner is None or (named is None and not owner.is_module):
         return
     uses = list(kept_uses(function, kept.near))
     way = _decisive(uses)
-    if way is not None and not any(use.kind == "kept" for use in uses):
-        named = _OWN_DEVICE.search(function.frame.analysis.text(owner.node))
-        assert named is not None
-        near = way.near if way.near.startswith("self.") else named[0].replace(" ", "")
+    if way is None or any(use.kind == "kept" for use in uses):
+        return
+    near = way.near if named is None or way.near.startswith("self.") else named[0].replace(" ", "")
+    if near:
         yield _event(function, reading, maker, Use("kept", way.node, near), "kept", way.node)
 
 
@@ -153,77 +154,100 @@ def _event(
 
 @dataclass(frozen=True)
 class _Given:
-    """A parameter that holds a generator: of the function that draws, or of the `__init__` whose class keeps it."""
+    """A parameter that holds a generator: of the function that draws, or of the `__init__` whose class keeps it under an attribute."""
 
     name: str
     definition: cst.FunctionDef
     called: str
-    owner: str
-    scope: cst.CSTNode
-    text: str
+    owner: str = ""
+    attribute: str = ""
 
 
-def _given(function: Function, node: cst.FunctionDef) -> Iterator[UnstatedGenerator]:
+def _given(function: Function, node: cst.FunctionDef, on_host: Set[str]) -> Iterator[UnstatedGenerator]:
     """Draws without `device=`, with a generator that the caller gives, which are taken to a device then."""
     text = function.frame.analysis.text
-    reading: Reading | None = None
-    for call in walk(node.body, below=(cst.FunctionDef, cst.ClassDef)):
-        given = _given_to(function, node, call) if isinstance(call, cst.Call) else None
-        if given is None or not isinstance(call, cst.Call) or _means_the_host(function, node, given):
+    if _DRAWS_WITH.search(text(node)) is None:
+        return
+    reading = Reading(function, node)
+    for given in _generators_given(function, node):
+        if given.attribute:
+            uses, every = (
+                list(reading.uses_of_attribute(given.attribute)),
+                list(kept_uses(function, given.attribute)),
+            )
+        else:
+            uses = every = list(reading.uses_of_name(given.name))
+        moved = [use for use in uses if use.kind == "moved" and not _is_a_way_apart(node, given, use.node)]
+        if (
+            not moved
+            or given.name in on_host
+            or any(use.kind in ("host", "asked") for use in every)
+            or any(_means_the_host(function, one) for one in (node, given.definition))
+            or function.frame.analysis.learn(_is_given_on_host, function, given)
+        ):
             continue
-        reading = reading or Reading(function, node)
-        moved = reading.moved_to(call)
-        if moved is not None and not function.frame.analysis.learn(_is_given_on_host, function, given):
-            place, goes = moved
-            target = place if reading.is_bound_before(place, call) else None
-            yield UnstatedGenerator(call, "given", place, goes, text(call.func), target)
+        for use in moved:
+            assert isinstance(use.node, cst.Call)
+            target = use.near if reading.is_bound_before(use.near, use.node) else None
+            yield UnstatedGenerator(use.node, "given", use.near, use.goes, text(use.node.func), target)
 
 
-def _given_to(function: Function, node: cst.FunctionDef, call: cst.Call) -> _Given | None:
-    """The parameter, if a factory draws with it and is told no device. Indices are another matter."""
-    drawn = draws_with(function.frame, call)
-    if drawn is None or drawn[1] is not None:
-        return None
-    if drawn[0].name == "randperm" or (drawn[0].result != "m" and drawn[0].name != "normal"):
-        return None
-    if any(one.star or is_keyword(one, "device") or is_keyword(one, "out") for one in call.args):
-        return None
-    given = next((one.value for one in call.args if is_keyword(one, "generator")), None)
-    owner = function.owner
-    if isinstance(given, cst.Name) and _has_parameter(node, given.value):
-        return _Given(
-            given.value, node, node.name.value, "" if owner is None else owner.name, node, given.value
+def _is_a_way_apart(node: cst.FunctionDef, given: _Given, draw: cst.CSTNode) -> bool:
+    """Whether a draw is what is done with a generator, and something else is done without: `if generator is None: randn_like(x)`."""
+    return any(
+        isinstance(part, (cst.If, cst.IfExp))
+        and part.orelse is not None
+        and any(
+            isinstance(one, cst.Name) and one.value in (given.name, given.attribute)
+            for one in walk(part.test)
         )
+        and (holds(part.body, draw) or holds(part.orelse, draw))
+        for part in walk(node)
+    )
+
+
+def _generators_given(function: Function, node: cst.FunctionDef) -> Iterator[_Given]:
+    owner = function.owner
+    for one in all_parameters(node.params):
+        yield _Given(one.name.value, node, node.name.value, "" if owner is None else owner.name)
     initializer = None if owner is None else owner.methods.get("__init__")
-    text = None if given is None else dotted(given)
-    if owner is None or initializer is None or text is None or not text.startswith("self."):
-        return None
-    held = [
-        one.value
-        for one in walk(owner.node)
-        if isinstance(one, cst.Assign) and dotted(one.targets[0].target) == text
-    ]
-    match held:
-        case [cst.Name(value=name)] if _has_parameter(initializer, name):
-            return _Given(name, initializer, owner.name, "", owner.node, text)
-        case _:
-            return None
+    if owner is None or initializer is None or node is initializer:
+        return
+    held: dict[str, list[cst.BaseExpression]] = {}
+    for part in walk(owner.node):
+        if isinstance(part, cst.Assign):
+            held.setdefault(dotted(part.targets[0].target) or "", []).append(part.value)
+    names = {one.name.value for one in all_parameters(initializer.params)}
+    for target, values in held.items():
+        match values:
+            case [cst.Name(value=name)] if name in names and target.startswith("self."):
+                yield _Given(name, initializer, owner.name, attribute=target.removeprefix("self."))
+            case _:
+                pass
 
 
-def _has_parameter(node: cst.FunctionDef, name: str) -> bool:
-    return any(one.name.value == name for one in all_parameters(node.params))
+def _wanted_on_host(met: Sequence[Function]) -> set[str]:
+    """The parameters with which a function of the file draws on the CPU, and leaves it there: its callers give generators of the CPU."""
+    found: set[str] = set()
+    for function in met:
+        node = function.node
+        if (
+            isinstance(node, cst.FunctionDef)
+            and _DRAWS_WITH.search(function.frame.analysis.text(node)) is not None
+        ):
+            reading = Reading(function, node)
+            for one in all_parameters(node.params):
+                if any(use.kind == "host" for use in reading.uses_of_name(one.name.value)):
+                    found.add(one.name.value)
+    return found
 
 
-def _means_the_host(function: Function, node: cst.FunctionDef, given: _Given) -> bool:
-    """Whether it is asked where the generator is, one of the CPU is made where none is given, or it is said to be the CPU's."""
-    text = function.frame.analysis.text
-    said = [(one.get_docstring() or "") for one in (node, given.definition)]
-    asks = rf"\b{re.escape(given.text)}\s*(?:\[\w+\]\s*)?\.\s*device\b"
+def _means_the_host(function: Function, node: cst.FunctionDef) -> bool:
+    """Whether a function makes a generator of the CPU where none is given, or says that it is the CPU's."""
     return (
-        any(_CPU.search(one) is not None for one in said)
-        or any(_SAYS_HOST.search(text(one)) is not None for one in (node, given.definition))
-        or re.search(asks, text(given.scope)) is not None
-        or any(any(True for _ in makers_in(function.frame, one)) for one in (node, given.definition))
+        _CPU.search(node.get_docstring() or "") is not None
+        or _SAYS_HOST.search(function.frame.analysis.text(node)) is not None
+        or any(True for _ in makers_in(function.frame, node))
     )
 
 

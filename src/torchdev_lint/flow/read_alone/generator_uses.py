@@ -14,7 +14,15 @@ from torchdev_lint.flow.project.project_calls import argument_given
 from torchdev_lint.flow.read_alone.device_spellings import is_called_device
 from torchdev_lint.flow.read_alone.evidence import TENSOR_ANNOTATION
 from torchdev_lint.flow.read_alone.written_evidence import GENERATOR, MAKES, path_of
-from torchdev_lint.flow.syntax.trees import all_parameters, bound_to, dotted, parents, says_device, walk
+from torchdev_lint.flow.syntax.trees import (
+    all_parameters,
+    bound_to,
+    dotted,
+    names_bound,
+    parents,
+    says_device,
+    walk,
+)
 from torchdev_lint.torch_api.generators import DRAWS_INDICES, HOST_GENERATORS, KEEPS_GENERATOR
 from torchdev_lint.torch_api.operators import Operator, method, operator
 
@@ -34,6 +42,7 @@ _MODEL = re.compile(
 )
 """What models are called."""
 
+_HOST = re.compile(r"(?i)(?:^|_)(?:cpu|host)(?:_|$)")
 _MINDS = re.compile(r"\bdevice\b|\.cuda\(")
 _MODULE_ANNOTATION = re.compile(r"\b(?:nn\.)?Module\b|\bPreTrainedModel\b")
 
@@ -42,14 +51,16 @@ _MODULE_ANNOTATION = re.compile(r"\b(?:nn\.)?Module\b|\bPreTrainedModel\b")
 class Use:
     """What is done with a generator at a node.
 
-    `kind`: "host" (draws on the CPU), "there" (draws where `device=` says), "follows" (draws where a tensor is), "handed" (goes to a
-    function that is given a thing with a device, too), "kept" (`near` is the attribute), "asked" (for its device), "other".
+    `kind`: "host" (draws on the CPU), "moved" (the same, and `goes` takes the result to a device), "there" (draws where `device=` says),
+    "follows" (draws where a tensor is), "handed" (goes to a function that is given a thing with a device, too), "kept" (`near` is the
+    attribute), "asked" (for its device), "other".
     `near`: an expression for the device at hand, or what may have one.
     """
 
     kind: str
     node: cst.CSTNode
     near: str = ""
+    goes: cst.CSTNode | None = None
 
 
 def makers_in(frame: Frame, node: cst.FunctionDef) -> Iterator[cst.BaseExpression]:
@@ -244,7 +255,10 @@ class Reading:
         if any(one.star for one in call.args):
             return Use("other", call)
         if tensor is None or self.is_on_host(tensor):
-            return Use("host", call)
+            place, goes = next(self._moves(call, along=False), ("", call))
+            return Use("moved", call, place, goes) if place and tensor is None else Use("host", call)
+        if any(True for _ in self._moves(call, along=True)):
+            return Use("host", call)  # what is taken to a device afterwards is not there before
         return Use("follows", call, self._device_of(tensor))
 
     def _device_of(self, tensor: cst.BaseExpression) -> str:
@@ -282,6 +296,8 @@ class Reading:
     def is_on_host(self, node: cst.BaseExpression, hops: int = _HOPS) -> bool:
         """Whether the text shows that something is made on, or brought to, the CPU."""
         for part in walk(node):
+            if isinstance(part, cst.Name) and _HOST.search(part.value) is not None:
+                return True
             if isinstance(part, cst.Call):
                 last = part.func.attr.value if isinstance(part.func, cst.Attribute) else ""
                 if last in ("to", "cuda", "type_as"):
@@ -302,6 +318,9 @@ class Reading:
         owner = self.function.owner
         if isinstance(part, cst.Name):
             yield from bound_to(self.node.body, part.value)
+            for loop in walk(self.node.body):
+                if isinstance(loop, cst.For) and part.value in names_bound(loop.target):
+                    yield loop.iter
         elif isinstance(part, cst.Attribute) and owner is not None and dotted(part.value) == "self":
             for node in walk(owner.node):
                 if (
@@ -379,38 +398,42 @@ class Reading:
         known = any(one.name.value == root for one in all_parameters(self.node.params))
         return (known or bool(bound)) and all(index < at for index in bound)
 
-    def moved_to(self, call: cst.Call) -> tuple[str, cst.CSTNode] | None:
-        """The device that what a call gives is taken to, at once or under its name, and where."""
-        node: cst.CSTNode = call
+    def _moves(self, node: cst.CSTNode, *, along: bool) -> Iterator[tuple[str, cst.CSTNode]]:
+        """The devices that what an expression gives is taken to, and where, at once or under its name; `along`: with another tensor."""
         while True:
             over = self._over(node)
             match over:
                 case cst.Attribute(attr=cst.Name(value=name)) if over.value is node:
                     outer = self._over(over)
                     if not isinstance(outer, cst.Call):
-                        return None
+                        return
                     place = self._place(outer, name)
                     if place is not None:
-                        return place, outer
+                        yield place, outer
+                        return
                     node = outer
-                case cst.BinaryOperation() | cst.UnaryOperation():
+                case cst.BinaryOperation(left=left, right=right):
+                    other = right if left is node else left
+                    if not along and not isinstance(other, (cst.Float, cst.Integer)):
+                        return
+                    node = over
+                case cst.UnaryOperation():
                     node = over
                 case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))]):
-                    return next(self._moved_under(name, over), None)
+                    for part in self.nodes.values():
+                        if (
+                            isinstance(part, cst.Name)
+                            and part.value == name
+                            and self.order[id(part)] > self.order[id(node)]
+                        ):
+                            yield from self._moves_at_once(part, along=along)
+                    return
                 case _:
-                    return None
+                    return
 
-    def _moved_under(self, name: str, assigned: cst.Assign) -> Iterator[tuple[str, cst.CSTNode]]:
-        for part in self.nodes.values():
-            match part:
-                case cst.Call(func=cst.Attribute(value=cst.Name(value=moved), attr=cst.Name(value=to))) if (
-                    moved == name
-                ):
-                    place = self._place(part, to)
-                    if place is not None and self.order[id(part)] > self.order[id(assigned)]:
-                        yield place, part
-                case _:
-                    pass
+    def _moves_at_once(self, node: cst.CSTNode, *, along: bool) -> Iterator[tuple[str, cst.CSTNode]]:
+        if not isinstance(self._over(node), cst.AssignTarget):
+            yield from self._moves(node, along=along)
 
     def _place(self, call: cst.Call, name: str) -> str | None:
         """Where a method brings a tensor: `.to(device)`, `.to(device=x.device)`, `.to(x)`, `.cuda()`."""
