@@ -20,13 +20,8 @@ from torchdev_lint.flow.domain.values import Function
 from torchdev_lint.flow.instances.classes import ClassModel
 from torchdev_lint.flow.project.project_calls import argument_given, calls_of
 from torchdev_lint.flow.read_alone.evidence import TESTING, has_tests
-from torchdev_lint.flow.read_alone.generator_uses import (
-    Reading,
-    Use,
-    kept_uses,
-    makers_in,
-)
-from torchdev_lint.flow.syntax.trees import all_parameters, dotted, holds, walk
+from torchdev_lint.flow.read_alone.generator_uses import Reading, Use, is_keyword, kept_uses, makers_in
+from torchdev_lint.flow.syntax.trees import all_parameters, dotted, holds, remembered, walk
 
 _SPEAKS = re.compile(r"\bGenerator\b|generator *=")
 _PREPARES = re.compile(r"(?i)data_?set|datamodule|loader|collat|transform(?!er)|augment|splitter")
@@ -35,7 +30,6 @@ _SAMPLER = re.compile(r"(?:^|\.)(?:Batch|Random|Distributed|Weighted\w*|Subset\w
 """What samplers of data are derived from."""
 
 _OWN_DEVICE = re.compile(r"\bself *\. *(?:\w+ *\. *)*_?device\b(?! *\()")
-_DRAWS_WITH = re.compile(r"generator *=")
 _CPU = re.compile(r"(?i)\bcpu\b")
 _SAYS_HOST = re.compile(r"(?i)#.*\bcpu\b|Generator\((?:device *= *)?(?:torch\.device\()?[\"']cpu")
 """A comment that speaks of the CPU, or a generator that is made there and says so."""
@@ -165,23 +159,26 @@ class _Given:
 
 def _given(function: Function, node: cst.FunctionDef, on_host: Set[str]) -> Iterator[UnstatedGenerator]:
     """Draws without `device=`, with a generator that the caller gives, which are taken to a device then."""
-    text = function.frame.analysis.text
-    if _DRAWS_WITH.search(text(node)) is None:
+    drawn_with = _drawn_with(node)
+    if not drawn_with:
         return
+    text = function.frame.analysis.text
     reading = Reading(function, node)
-    for given in _generators_given(function, node):
-        if given.attribute:
-            uses, every = (
-                list(reading.uses_of_attribute(given.attribute)),
-                list(kept_uses(function, given.attribute)),
-            )
-        else:
-            uses = every = list(reading.uses_of_name(given.name))
+    for given in _generators_given(function, node, drawn_with):
+        uses = list(
+            reading.uses_of_attribute(given.attribute)
+            if given.attribute
+            else reading.uses_of_name(given.name)
+        )
         moved = [use for use in uses if use.kind == "moved" and not _is_a_way_apart(node, given, use.node)]
         if (
             not moved
             or given.name in on_host
-            or any(use.kind in ("host", "asked") for use in every)
+            or any(use.kind in ("host", "asked") for use in uses)
+            or (
+                given.attribute
+                and any(use.kind in ("host", "asked") for use in kept_uses(function, given.attribute))
+            )
             or any(_means_the_host(function, one) for one in (node, given.definition))
             or function.frame.analysis.learn(_is_given_on_host, function, given)
         ):
@@ -206,21 +203,35 @@ def _is_a_way_apart(node: cst.FunctionDef, given: _Given, draw: cst.CSTNode) -> 
     )
 
 
-def _generators_given(function: Function, node: cst.FunctionDef) -> Iterator[_Given]:
+@remembered(cst.FunctionDef)
+def _drawn_with(node: cst.FunctionDef) -> frozenset[str]:
+    """What a function gives for `generator=`: names, and attributes of `self`."""
+    return frozenset(
+        text
+        for part in walk(node.body)
+        if isinstance(part, cst.Arg)
+        and is_keyword(part, "generator")
+        and (text := dotted(part.value)) is not None
+    )
+
+
+def _generators_given(function: Function, node: cst.FunctionDef, drawn_with: Set[str]) -> Iterator[_Given]:
     owner = function.owner
     for one in all_parameters(node.params):
-        yield _Given(one.name.value, node, node.name.value, "" if owner is None else owner.name)
+        if one.name.value in drawn_with:
+            yield _Given(one.name.value, node, node.name.value, "" if owner is None else owner.name)
     initializer = None if owner is None else owner.methods.get("__init__")
-    if owner is None or initializer is None or node is initializer:
+    kept = [one for one in drawn_with if one.startswith("self.")]
+    if owner is None or initializer is None or node is initializer or not kept:
         return
     held: dict[str, list[cst.BaseExpression]] = {}
     for part in walk(owner.node):
         if isinstance(part, cst.Assign):
             held.setdefault(dotted(part.targets[0].target) or "", []).append(part.value)
     names = {one.name.value for one in all_parameters(initializer.params)}
-    for target, values in held.items():
-        match values:
-            case [cst.Name(value=name)] if name in names and target.startswith("self."):
+    for target in kept:
+        match held.get(target):
+            case [cst.Name(value=name)] if name in names:
                 yield _Given(name, initializer, owner.name, attribute=target.removeprefix("self."))
             case _:
                 pass
@@ -231,14 +242,13 @@ def _wanted_on_host(met: Sequence[Function]) -> set[str]:
     found: set[str] = set()
     for function in met:
         node = function.node
-        if (
-            isinstance(node, cst.FunctionDef)
-            and _DRAWS_WITH.search(function.frame.analysis.text(node)) is not None
-        ):
-            reading = Reading(function, node)
-            for one in all_parameters(node.params):
-                if any(use.kind == "host" for use in reading.uses_of_name(one.name.value)):
-                    found.add(one.name.value)
+        if not isinstance(node, cst.FunctionDef):
+            continue
+        names = _drawn_with(node) & {one.name.value for one in all_parameters(node.params)}
+        reading = Reading(function, node) if names else None
+        for name in names:
+            if reading is not None and any(use.kind == "host" for use in reading.uses_of_name(name)):
+                found.add(name)
     return found
 
 
