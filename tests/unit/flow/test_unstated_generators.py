@@ -98,6 +98,7 @@ def test_a_generator_of_the_cpu_goes_where_a_device_is(body: str) -> None:
         "return torch.bernoulli(host_rates, generator=g).to(device)",
         "return torch.normal(mean=0.0, std=1.0, size=(count,), generator=g)",
         "return torch.randn(count, generator=g, device='cpu')",
+        "return torch.randn(count, generator=g, device=other.cpu_device)",
         "return torch.multinomial(torch.ones(count), 1, generator=g)",
         "return torch.multinomial(p.cpu(), count, generator=g)",
         "w = torch.tensor(data)\n    return torch.multinomial(w / w.sum(), count, generator=g)",

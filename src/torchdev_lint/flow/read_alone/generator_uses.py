@@ -43,6 +43,7 @@ _MODEL = re.compile(
 """What models are called."""
 
 _HOST = re.compile(r"(?i)(?:^|_)(?:cpu|host)(?:_|$)")
+"""What is on the CPU, by its name: `weights_cpu`, `cpu_device`."""
 _MINDS = re.compile(r"\bdevice\b|\.cuda\(")
 _MODULE_ANNOTATION = re.compile(r"\b(?:nn\.)?Module\b|\bPreTrainedModel\b")
 
@@ -241,17 +242,14 @@ class Reading:
         return Use("handed" if near else "other", call, near)
 
     def _drawn(self, call: cst.Call, known: Operator, tensor: cst.BaseExpression | None) -> Use:
-        told = next(
-            (one.value for one in call.args if one.keyword is not None and one.keyword.value == "device"),
-            None,
-        )
+        told = next((one.value for one in call.args if is_keyword(one, "device")), None)
         if told is not None:
             text = dotted(told)
-            if text is None or text == "None":
-                return Use(
-                    "other" if text is None and not isinstance(told, cst.SimpleString) else "host", call
-                )
-            return Use("there", call, text)
+            if isinstance(told, cst.SimpleString) or (
+                text is not None and _HOST.search(text.rpartition(".")[2]) is not None
+            ):
+                return Use("host", call)
+            return Use("other", call) if text is None or text == "None" else Use("there", call, text)
         if any(one.star for one in call.args):
             return Use("other", call)
         if tensor is None or self.is_on_host(tensor):
