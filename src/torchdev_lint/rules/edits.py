@@ -48,6 +48,18 @@ def made_elsewhere(made: Made, target: str) -> NodeFix:
     return NodeFix((NodeEdit(made.node, "after", f".to({target})"),), sure, f"Move it with `.to({target})`")
 
 
+def generator_made_on(constructor: Any, function: str, target: str) -> NodeFix | None:
+    """The call (of `function`) that made a random generator on the CPU makes it on `target`; None where that cannot be written."""
+    module, _, name = function.rpartition(".")
+    if name == "Generator":
+        edit = NodeEdit(constructor, "replace", f"{function}(device={target})")
+    elif name == "manual_seed" and module:
+        edit = NodeEdit(constructor.func, "replace", f"{module}.Generator(device={target}).manual_seed")
+    else:
+        return None
+    return NodeFix((edit,), Applicability.UNSAFE, f"Make the generator with `device={target}`")
+
+
 def put_on(event: DeviceLiteral, device: str) -> tuple[NodeEdit, ...]:
     """What is put on a literal accelerator is put on `device`, an expression, instead."""
     if event.form == "string":

@@ -37,6 +37,7 @@ from typing import TYPE_CHECKING, ClassVar
 from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.flow.activation.placement_events import GeneratorMismatch
 from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Rule
+from torchdev_lint.rules.edits import generator_made_on
 from torchdev_lint.rules.stories import notes
 
 if TYPE_CHECKING:
@@ -81,18 +82,9 @@ def _fix(event: GeneratorMismatch) -> NodeFix | None:
         return NodeFix((edit,), Applicability.UNSAFE, f"Draw with `device={event.target}`")
     if event.constructor is None:
         return None
-    module, _, name = event.constructor_function.rpartition(".")
     if event.draws_indices:
-        if name != "Generator":
+        if event.constructor_function.rpartition(".")[2] != "Generator":
             return None
         edit = NodeEdit(event.constructor, "replace", f"{event.constructor_function}()")
         return NodeFix((edit,), Applicability.UNSAFE, "Make the generator on the CPU")
-    if name == "Generator":
-        edit = NodeEdit(event.constructor, "replace", f"{event.constructor_function}(device={event.target})")
-    elif name == "manual_seed" and module:
-        edit = NodeEdit(
-            event.constructor.func, "replace", f"{module}.Generator(device={event.target}).manual_seed"
-        )
-    else:
-        return None
-    return NodeFix((edit,), Applicability.UNSAFE, f"Make the generator with `device={event.target}`")
+    return generator_made_on(event.constructor, event.constructor_function, str(event.target))

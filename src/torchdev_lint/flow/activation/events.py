@@ -15,6 +15,7 @@ from torchdev_lint.flow.activation.placement_events import (
     PlainState,
     StateBeforeMove,
     UnstatedDevice,
+    UnstatedGenerator,
 )
 from torchdev_lint.flow.domain.lattice import Leaf
 
@@ -404,6 +405,7 @@ Event: TypeAlias = (
     | CheckpointLoad
     | DeviceNotForwarded
     | GeneratorMismatch
+    | UnstatedGenerator
     | HostArgument
     | StateBeforeMove
     | DeviceMisuse

@@ -109,6 +109,24 @@ class GeneratorMismatch:
 
 
 @dataclass(frozen=True, slots=True)
+class UnstatedGenerator:
+    """A random generator is on the CPU, or a draw with one is, although `near` is at hand; `function` is called at `goes`.
+
+    `how`: a generator (`node` makes it, by `constructor_function`) draws where a tensor is ("draws"), is "kept" for that, or is "handed"
+    to whom a thing with a device is given, too. Or `node` draws with a generator that is "given" by the caller, and `goes` takes the
+    result to `near`. `target`: an expression for the device that holds at `node`.
+    """
+
+    node: Any
+    how: str
+    near: str
+    goes: Any
+    function: str
+    target: str | None = None
+    constructor_function: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class HostArgument:
     """An argument that must be on the CPU is on an accelerator.
 

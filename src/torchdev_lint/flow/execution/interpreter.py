@@ -56,6 +56,7 @@ from torchdev_lint.flow.mistakes import (
     unproven_reads,
     unstated_by_use,
     unstated_devices,
+    unstated_generators,
 )
 from torchdev_lint.flow.mistakes.divided_work import with_several
 from torchdev_lint.flow.nn_modules import checkpoints, loaded_models
@@ -179,6 +180,7 @@ def settle(analysis: Analysis, met: list[Function]) -> list[Event]:
         *known,
         *doubtful_devices.settle(analysis, known),
         *plain_state.settle(analysis, known, met),
+        *unstated_generators.settle(analysis, known, met),
     ]
     return list(driven.with_scripts(analysis, settled, met))
 
