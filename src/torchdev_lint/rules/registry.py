@@ -34,6 +34,7 @@ from torchdev_lint.rules.tdv108_unproven_host_read import UnprovenHostRead
 from torchdev_lint.rules.tdv109_doubtful_device import DoubtfulDeviceRule
 from torchdev_lint.rules.tdv110_plain_attribute import PlainAttributeRule
 from torchdev_lint.rules.tdv111_unstated_generator import UnstatedGeneratorRule
+from torchdev_lint.rules.tdv112_device_not_passed import DeviceNotPassedRule
 
 
 @cache
@@ -69,6 +70,7 @@ def all_rules() -> tuple[type[Rule], ...]:
         DoubtfulDeviceRule,
         PlainAttributeRule,
         UnstatedGeneratorRule,
+        DeviceNotPassedRule,
     ]
     return tuple(sorted(rules, key=lambda rule: rule.code))
 

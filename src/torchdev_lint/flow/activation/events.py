@@ -9,6 +9,7 @@ from torchdev_lint.flow.activation.placement_events import (
     AmbientDevice,
     CheckpointLoad,
     DeviceNotForwarded,
+    DeviceNotPassed,
     DoubtfulDevice,
     GeneratorMismatch,
     HostArgument,
@@ -395,6 +396,7 @@ Event: TypeAlias = (
     | UnstatedDevice
     | DoubtfulDevice
     | PlainState
+    | DeviceNotPassed
     | HostRead
     | UnregisteredTensor
     | UnregisteredModule

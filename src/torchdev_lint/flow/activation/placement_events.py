@@ -69,6 +69,25 @@ class DoubtfulDevice:
 
 
 @dataclass(frozen=True, slots=True)
+class DeviceNotPassed:
+    """A call of `function` leaves out its device `keyword`, where `text` is at hand: `how` is "beside", "parameter", "class" or "argument".
+
+    `near` is where that is seen; `written`: what to add to the arguments, `whole` the call with it where there are none.
+    `parameter`: what is left out, or `near` where it is not known.
+    """
+
+    node: Any
+    function: str
+    keyword: str
+    text: str
+    how: str
+    near: Any
+    written: str
+    whole: str
+    parameter: Any
+
+
+@dataclass(frozen=True, slots=True)
 class PlainState:
     """A module keeps a tensor (`kind` is "tensor"), tensors ("tensors") or modules ("modules") where `Module.to` does not look for them.
 

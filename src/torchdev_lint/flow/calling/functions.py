@@ -40,6 +40,7 @@ from torchdev_lint.flow.nn_modules import load_helpers, loaded_parts, placements
 from torchdev_lint.flow.project import defaults_met
 from torchdev_lint.flow.project.accelerator_needs import insists
 from torchdev_lint.flow.project.overridden_defaults import is_overridden
+from torchdev_lint.flow.read_alone import device_takers
 from torchdev_lint.flow.syntax.trees import all_parameters, remembered, walk
 from torchdev_lint.torch_api.devices import DEVICE_NAME, parse
 from torchdev_lint.torch_api.libraries import SIGNATURE_KEEPING_DECORATORS
@@ -141,6 +142,7 @@ def following(frame: Frame, result: Object, site: CallSite) -> Object:
 def call(frame: Frame, function: Function, site: CallSite, sent: Argument | None = None) -> Value:
     """The result of calling a function of the project; `sent` is what a generator is sent at each `yield`."""
     load_helpers.note(frame, function, site)
+    device_takers.note(frame, function, site)
     site = with_identities(frame, site)
     matters = _matters_elsewhere(frame, function, site)
     out_of_reach = is_out_of_reach(frame, function, site)

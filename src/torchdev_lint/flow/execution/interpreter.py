@@ -48,6 +48,7 @@ from torchdev_lint.flow.instances.classes import (
 from torchdev_lint.flow.libraries.command_lines import minded_defaults
 from torchdev_lint.flow.libraries.library_calls import hand_over_batches
 from torchdev_lint.flow.mistakes import (
+    device_not_passed,
     doubtful_devices,
     forwarding,
     odd_one_out,
@@ -181,6 +182,7 @@ def settle(analysis: Analysis, met: list[Function]) -> list[Event]:
         *doubtful_devices.settle(analysis, known),
         *plain_state.settle(analysis, known, met),
         *unstated_generators.settle(analysis, known, met),
+        *device_not_passed.settle(analysis, known, met),
     ]
     return list(driven.with_scripts(analysis, settled, met))
 
