@@ -33,6 +33,7 @@ from torchdev_lint.rules.tdv107_unmapped_load import UnmappedLoad
 from torchdev_lint.rules.tdv108_unproven_host_read import UnprovenHostRead
 from torchdev_lint.rules.tdv109_doubtful_device import DoubtfulDeviceRule
 from torchdev_lint.rules.tdv110_plain_attribute import PlainAttributeRule
+from torchdev_lint.rules.tdv114_unmoved_module import UnmovedModuleRule
 
 
 @cache
@@ -67,6 +68,7 @@ def all_rules() -> tuple[type[Rule], ...]:
         UnprovenHostRead,
         DoubtfulDeviceRule,
         PlainAttributeRule,
+        UnmovedModuleRule,
     ]
     return tuple(sorted(rules, key=lambda rule: rule.code))
 

@@ -14,6 +14,7 @@ from torchdev_lint.flow.activation.placement_events import (
     HostArgument,
     PlainState,
     StateBeforeMove,
+    UnmovedModule,
     UnstatedDevice,
 )
 from torchdev_lint.flow.domain.lattice import Leaf
@@ -394,6 +395,7 @@ Event: TypeAlias = (
     | UnstatedDevice
     | DoubtfulDevice
     | PlainState
+    | UnmovedModule
     | HostRead
     | UnregisteredTensor
     | UnregisteredModule

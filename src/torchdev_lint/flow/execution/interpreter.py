@@ -53,6 +53,7 @@ from torchdev_lint.flow.mistakes import (
     odd_one_out,
     plain_state,
     returned_factories,
+    unmoved_modules,
     unproven_reads,
     unstated_by_use,
     unstated_devices,
@@ -179,6 +180,7 @@ def settle(analysis: Analysis, met: list[Function]) -> list[Event]:
         *known,
         *doubtful_devices.settle(analysis, known),
         *plain_state.settle(analysis, known, met),
+        *unmoved_modules.settle(analysis, known, met),
     ]
     return list(driven.with_scripts(analysis, settled, met))
 
