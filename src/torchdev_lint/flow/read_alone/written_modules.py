@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
@@ -23,6 +23,7 @@ from torchdev_lint.torch_api.modules import (
     NOT_MODULES,
     WITHOUT_PARAMETERS,
 )
+from torchdev_lint.torch_api.tensor_methods import ACCELERATOR_METHODS
 
 _PLACES = re.compile(
     r"(?i)device|cuda|gpu|accelerator|map_location|quanti[sz]|load_in_\d|fsdp|deepspeed|\bmeta\b|tkwargs|factory_kwargs"
@@ -48,16 +49,23 @@ def last_name(node: cst.BaseExpression) -> str:
     return node.attr.value if isinstance(node, cst.Attribute) else (dotted(node) or "")
 
 
-def call_made(value: cst.BaseExpression) -> cst.Call | None:
-    """The call that makes what an expression gives: `Net()` of `Net().eval()`."""
-    while isinstance(value, cst.Call):
-        if not (isinstance(value.func, cst.Attribute) and value.func.attr.value in _STAYS):
-            return value
-        inner = value.func.value
-        if not isinstance(inner, cst.Call):
-            return None
-        value = inner
-    return None
+def calls_made(nodes: Iterable[cst.CSTNode]) -> Iterator[tuple[str, cst.Call, cst.Assign]]:
+    """What names and attributes are given that a call makes: `net = Net()`, `self.net = Net().features.eval()`."""
+    for node in nodes:
+        if isinstance(node, cst.Assign) and len(node.targets) == 1:
+            name, value = dotted(node.targets[0].target), node.value
+            while True:
+                match value:
+                    case cst.Call(func=cst.Attribute(value=inner, attr=cst.Name(value=method))) if (
+                        method in _STAYS
+                    ):
+                        value = inner
+                    case cst.Attribute(value=inner) | cst.Subscript(value=inner):
+                        value = inner
+                    case _:
+                        break
+            if name is not None and isinstance(value, cst.Call):
+                yield name, value, node
 
 
 def is_told_where(frame: Frame, call: cst.Call) -> bool:
@@ -173,8 +181,10 @@ def _holds_state(node: cst.ClassDef, module: cst.Module, depth: int) -> bool:
     return bool(depth) and any(one is not None and _holds_state(one, module, depth - 1) for one in above)
 
 
-def may_be_moved(frame: Frame, nodes: Iterable[cst.CSTNode], name: str, depth: int = 0) -> bool:
-    """Whether anything among some nodes moves what is called so, or may: it is handed to what cannot be read, or kept elsewhere."""
+def may_be_moved(
+    frame: Frame, nodes: Iterable[cst.CSTNode], name: str, *, but: cst.CSTNode | None = None, depth: int = 0
+) -> bool:
+    """Whether anything among some nodes, `but` for one, moves what has this name, or may: it is handed on, or kept elsewhere."""
     for node in nodes:
         match node:
             case cst.Attribute(value=base, attr=cst.Name(value=attribute)) if dotted(base) == name:
@@ -187,7 +197,7 @@ def may_be_moved(frame: Frame, nodes: Iterable[cst.CSTNode], name: str, depth: i
                     ):
                         return True
             case cst.Assign(value=value) | cst.Element(value=value) | cst.DictElement(value=value):
-                if dotted(value) == name:
+                if node is not but and dotted(value) == name:
                     return True
             case cst.For(iter=iterable) if dotted(iterable) == name:
                 return True
@@ -224,25 +234,22 @@ def _leaves_it(frame: Frame, called: cst.BaseExpression, argument: cst.Arg, inde
         return False
     body = list(walk(function.body))
     returned = any(isinstance(one, cst.Return) and dotted(one.value) == parameter for one in body)
-    return not returned and not may_be_moved(frame, body, parameter, depth + 1)
+    return not returned and not may_be_moved(frame, body, parameter, depth=depth + 1)
 
 
-def moved_to(node: cst.CSTNode) -> str | None:
-    """The text that calls a transfer of something to a device by a name, `to` or `cuda`; None for another expression."""
+def moves(node: cst.CSTNode) -> bool:
+    """Whether a call takes what it is called on to a device: `x.cuda()`, `x.to(device)`, `x.to(**tkwargs)`."""
     match node:
-        case cst.Call(func=cst.Attribute(attr=cst.Name(value="cuda"))):
-            return "cuda"
+        case cst.Call(func=cst.Attribute(attr=cst.Name(value=method))) if method in ACCELERATOR_METHODS | {
+            "cuda"
+        }:
+            return True
         case cst.Call(func=cst.Attribute(attr=cst.Name(value="to")), args=arguments):
-            for one in arguments:
-                told = one.keyword is not None and one.keyword.value == "device"
-                if one.star == "**" or told or is_device(one.value):
-                    return "to"
-            return None
+            return any(one.star == "**" or is_device(one.value) for one in arguments)
         case _:
-            return None
+            return False
 
 
 def is_device(node: cst.BaseExpression) -> bool:
     """Whether an expression is called a device."""
-    name = last_name(node.func if isinstance(node, cst.Call) else node)
-    return DEVICE_NAME.search(name) is not None
+    return DEVICE_NAME.search(last_name(node.func if isinstance(node, cst.Call) else node)) is not None
