@@ -31,6 +31,8 @@ _PLACES = re.compile(
 """What a call says that is told where to make a module."""
 _NO_MODEL = re.compile(r"(?i)config|token|processor|extractor|scheduler|pipeline|dataset|vocab|schedule|args")
 _WRAPS = re.compile(r"(?i)parallel|ddp|fsdp|pipeline")
+_GIVEN_MODULE = re.compile(r"(?i)(?:^|_)(?:model|module|net|network|backbone|encoder|decoder)s?$")
+"""Names of modules: what is made of one is where that is."""
 _MODULE_BASE = re.compile(r"^(?:nn\.|torch\.nn\.)?Module$|^(?:torch\.)?nn\.[A-Z]")
 _STATE = re.compile(r"\bnn\.Parameter\(|(?<!\.)\bParameter\(|\bregister_(?:buffer|parameter)\(")
 _PLACES_ITSELF = re.compile(r"(?i)device|cuda|\.to\(")
@@ -78,6 +80,8 @@ def is_told_where(frame: Frame, call: cst.Call) -> bool:
 def makes_module(frame: Frame, call: cst.Call) -> bool:
     """Whether a call is known to give a module with parameters or buffers, and is not told where."""
     if is_told_where(frame, call) or _WRAPS.search(last_name(call.func)) is not None:
+        return False
+    if any(_GIVEN_MODULE.search(last_name(one.value)) for one in call.args):
         return False
     path, last = path_of(frame, call.func), last_name(call.func)
     if last == "from_pretrained" and isinstance(call.func, cst.Attribute):
