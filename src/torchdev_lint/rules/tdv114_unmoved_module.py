@@ -51,7 +51,8 @@ Unsafe: who gets the module later may move it.
 ## Known limits
 What is a module is told by the text of the program, and by what is known of libraries. Nothing is said of modules that are handed to
 code that cannot be read, in tests and data sets, of programs that leave the devices to a library (Lightning, Accelerate, `DataParallel`),
-and of what is told a device by any argument. What is certain is TDV001's.
+and of what is told a device by any argument. What is certain is TDV001's. It tells little: in 26 repositories (840,000 lines) one place,
+which was wrong (a module made of a given one; silent since). Of ten real faults of this kind it tells eight; TDV001 tells one more.
 """
 
 from __future__ import annotations
