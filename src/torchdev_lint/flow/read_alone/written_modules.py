@@ -81,12 +81,12 @@ def makes_module(frame: Frame, call: cst.Call) -> bool:
     """Whether a call is known to give a module with parameters or buffers, and is not told where."""
     if is_told_where(frame, call) or _WRAPS.search(last_name(call.func)) is not None:
         return False
-    if any(_GIVEN_MODULE.search(last_name(one.value)) for one in call.args):
-        return False
     path, last = path_of(frame, call.func), last_name(call.func)
     if last == "from_pretrained" and isinstance(call.func, cst.Attribute):
         owner = dotted(call.func.value) or "config"
         return owner[:1].isupper() or "." in owner if not _NO_MODEL.search(owner) else False
+    if any(_GIVEN_MODULE.search(last_name(one.value)) for one in call.args):
+        return False
     if path is not None and path.startswith("torch."):
         return path == "torch.hub.load" or _is_layer(path, call, frame)
     if path is not None and not path.startswith("builtins."):
