@@ -35,6 +35,7 @@ from torchdev_lint.rules.tdv109_doubtful_device import DoubtfulDeviceRule
 from torchdev_lint.rules.tdv110_plain_attribute import PlainAttributeRule
 from torchdev_lint.rules.tdv111_unstated_generator import UnstatedGeneratorRule
 from torchdev_lint.rules.tdv112_device_not_passed import DeviceNotPassedRule
+from torchdev_lint.rules.tdv114_unmoved_module import UnmovedModuleRule
 
 
 @cache
@@ -71,6 +72,7 @@ def all_rules() -> tuple[type[Rule], ...]:
         PlainAttributeRule,
         UnstatedGeneratorRule,
         DeviceNotPassedRule,
+        UnmovedModuleRule,
     ]
     return tuple(sorted(rules, key=lambda rule: rule.code))
 

@@ -15,6 +15,7 @@ from torchdev_lint.flow.activation.placement_events import (
     HostArgument,
     PlainState,
     StateBeforeMove,
+    UnmovedModule,
     UnstatedDevice,
     UnstatedGenerator,
 )
@@ -397,6 +398,7 @@ Event: TypeAlias = (
     | DoubtfulDevice
     | PlainState
     | DeviceNotPassed
+    | UnmovedModule
     | HostRead
     | UnregisteredTensor
     | UnregisteredModule

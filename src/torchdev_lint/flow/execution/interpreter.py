@@ -54,6 +54,7 @@ from torchdev_lint.flow.mistakes import (
     odd_one_out,
     plain_state,
     returned_factories,
+    unmoved_modules,
     unproven_reads,
     unstated_by_use,
     unstated_devices,
@@ -183,6 +184,7 @@ def settle(analysis: Analysis, met: list[Function]) -> list[Event]:
         *plain_state.settle(analysis, known, met),
         *unstated_generators.settle(analysis, known, met),
         *device_not_passed.settle(analysis, known, met),
+        *unmoved_modules.settle(analysis, known, met),
     ]
     return list(driven.with_scripts(analysis, settled, met))
 
