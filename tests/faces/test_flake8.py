@@ -161,7 +161,7 @@ def test_rules_that_are_off_by_default_join_flake8_s_default_ignores() -> None:
         "TDV110",
         "TDV111",
         "TDV112",
-        "TDV114",
+        "TDV113",
     ]
 
 

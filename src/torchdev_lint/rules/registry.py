@@ -35,7 +35,7 @@ from torchdev_lint.rules.tdv109_doubtful_device import DoubtfulDeviceRule
 from torchdev_lint.rules.tdv110_plain_attribute import PlainAttributeRule
 from torchdev_lint.rules.tdv111_unstated_generator import UnstatedGeneratorRule
 from torchdev_lint.rules.tdv112_device_not_passed import DeviceNotPassedRule
-from torchdev_lint.rules.tdv114_unmoved_module import UnmovedModuleRule
+from torchdev_lint.rules.tdv113_unmoved_module import UnmovedModuleRule
 
 
 @cache

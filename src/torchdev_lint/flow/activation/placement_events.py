@@ -220,8 +220,8 @@ class UnmovedModule:
     """A module with parameters or buffers is made by the call `node`, and nothing moves it, although a device is at hand.
 
     `how`: it `runs` on what may be elsewhere (`given`, at `use`); others `beside` it are moved (`use`); a class keeps it (`kept`) and
-    moves what it runs it on; a class of modules (`class`) moves what it is given to a device of the program, and itself nowhere; it
-    is made `late`, after what is kept there has been moved; another `branch` moves what it makes. `move`: what to write behind the call.
+    moves what it runs it on; a class of modules (`class`) moves what it is given to a device of the program, and itself nowhere;
+    another `branch` moves what it makes. `move`: what to write behind the call.
     """
 
     node: Any

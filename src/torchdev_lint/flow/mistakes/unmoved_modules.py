@@ -24,7 +24,6 @@ from torchdev_lint.flow.read_alone.evidence import TESTING, has_tests
 from torchdev_lint.flow.read_alone.host_functions import HOST_CLASS, HOST_FILE, works_on_host
 from torchdev_lint.flow.read_alone.written_modules import (
     calls_made,
-    class_of,
     function_called,
     is_device,
     is_told_where,
@@ -51,8 +50,6 @@ _OWN_DEVICE = re.compile(r"\bself\.(?:_?device|use_cuda|use_gpu|cuda|gpu)\b(?!\(
 _CALLED_MODULE = re.compile(r"(?i)^_?(?:module|model|net|network|criterion|backbone|encoder|decoder)s?_?$")
 _NO_RUNS = MODULE_EVIDENCE | frozenset("save save_pretrained load config compile extra_repr".split())
 _ASKS_MACHINE = re.compile(r"(?i)device|cuda|gpu|distributed|parallel")
-_STARTS = frozenset("__init__ reset __setstate__ __getstate__ load load_state_dict setup".split())
-"""Methods, by name, after which a thing is moved as it was when it was new."""
 
 
 def settle(analysis: Analysis, known: Sequence[Event], met: Sequence[Function]) -> list[UnmovedModule]:
@@ -249,7 +246,6 @@ def _in_class(model: ClassModel, models: Sequence[ClassModel]) -> Iterator[Unmov
         return
     if plain or not model.has_unseen_base():
         yield from _kept(model)
-    yield from _made_late(model)
 
 
 def _kept(model: ClassModel) -> Iterator[UnmovedModule]:
@@ -357,45 +353,3 @@ def _on_global_device(model: ClassModel, models: Sequence[ClassModel]) -> Iterat
 def _moves_self(model: ClassModel) -> re.Match[str] | None:
     """`self.cuda()`, `self.to(flair.device)`."""
     return re.search(r"\bself\.(cuda|to)\(([\w.]*)\)", model.frame.analysis.text(model.node))
-
-
-def _made_late(model: ClassModel) -> Iterator[UnmovedModule]:
-    """`to` moves all that an attribute holds, and another method puts new things there, which nobody moves."""
-    mover = model.methods.get("to")
-    kept = {
-        receiver.split(".")[1]
-        for one in (() if mover is None else walk(mover.body))
-        if isinstance(one, cst.For) and any(map(moves, walk(one.body)))
-        if (
-            receiver := dotted(one.iter.func if isinstance(one.iter, cst.Call) else one.iter) or ""
-        ).startswith("self.")
-    }
-    for method in model.methods.values() if kept else ():
-        for node in walk(method.body) if method is not mover and method.name.value not in _STARTS else ():
-            match node:
-                case cst.Assign(
-                    targets=[cst.AssignTarget(target=cst.Subscript(value=base))], value=cst.Call() as call
-                ):
-                    while isinstance(base, cst.Subscript):
-                        base = base.value
-                    maker = _maker(model, call)
-                    if maker is not None and (dotted(base) or "") in {f"self.{one}" for one in kept}:
-                        assert mover is not None
-                        yield UnmovedModule(maker, dotted(base) or "", "late", mover.name)
-                case _:
-                    pass
-
-
-def _maker(model: ClassModel, call: cst.Call) -> cst.Call | None:
-    """The call of a class that gives an object, at once or in a method that returns it, and is told no device."""
-    method = model.methods.get((dotted(call.func) or "").removeprefix("self."))
-    if method is not None:
-        returned = [one.value for one in walk(method.body, below=SCOPES) if isinstance(one, cst.Return)]
-        if len(returned) != 1 or not isinstance(returned[0], cst.Call):
-            return None
-        call = returned[0]
-    last = last_name(call.func)
-    if not last[:1].isupper() or last.endswith("Tensor") or is_told_where(model.frame, call):
-        return None
-    known = class_of(model.frame, call.func)[0] is not None
-    return call if not known or makes_module(model.frame, call) else None

@@ -1,4 +1,4 @@
-"""TDV114: a module with parameters or buffers is made and never moved, although a device is at hand.
+"""TDV113: a module with parameters or buffers is made and never moved, although a device is at hand.
 
 ## What it does
 Finds modules with parameters or buffers (layers, losses with weights, transforms with buffers, pretrained models, classes of the project
@@ -7,8 +7,7 @@ that hold such) that code makes and nothing in sight moves, where something says
 * the function that makes one runs it on an argument, which may be anywhere, or on what it has moved itself, at once or by a function of
   the project;
 * the function moves another one of the same kind, or the same one in another branch, or another instance of the class;
-* a class that is no module keeps a device, moves what it runs its module on, and never moves that; or its `to` moves what it holds, and
-  another method makes more of it later;
+* a class that is no module keeps a device, moves what it runs its module on, and never moves that;
 * a class of modules moves what it is given to a device of the program, to which others of its kind move themselves.
 
 Off by default: nobody knows that it fails.
@@ -52,7 +51,8 @@ Unsafe: who gets the module later may move it.
 What is a module is told by the text of the program, and by what is known of libraries. Nothing is said of modules that are handed to
 code that cannot be read, in tests and data sets, of programs that leave the devices to a library (Lightning, Accelerate, `DataParallel`),
 and of what is told a device by any argument. What is certain is TDV001's. It tells little: in 26 repositories (840,000 lines) one place,
-which was wrong (a module made of a given one; silent since). Of ten real faults of this kind it tells eight; TDV001 tells one more.
+which was wrong (a module made of a given one; silent since). Of ten real faults of this kind that were known when it was written it tells
+seven; TDV001 tells one more.
 """
 
 from __future__ import annotations
@@ -73,14 +73,13 @@ _SAYS = {
     "branch": ("although another one of the same kind is", "that one is moved here"),
     "kept": ("but is run on `{given}`, which is", "it is run here"),
     "class": ("although others of this class's kind move themselves to where `{given}` is", "it is run here"),
-    "late": ("because it is made after `to` has moved what is kept there", "what moves the others"),
 }
 
 
 class UnmovedModuleRule(Rule):
     """See the module's docstring."""
 
-    code = "TDV114"
+    code = "TDV113"
     name = "unmoved-module"
     fix_applicability = Applicability.UNSAFE
     default = False
