@@ -49,7 +49,7 @@ from torchdev_lint.flow.domain.values import (
 from torchdev_lint.flow.instances import held_helpers
 from torchdev_lint.flow.instances.objects import forget_attributes, set_attribute
 from torchdev_lint.flow.nn_modules.attached_parts import ATTACHED, SOMEWHERE, is_within, whole_of
-from torchdev_lint.flow.syntax.trees import dotted, holds, is_main_guard, names_bound, remembered, walk
+from torchdev_lint.flow.syntax.trees import dotted, holds, names_of_script, remembered, walk
 from torchdev_lint.flow.telling.cures import target_expression
 from torchdev_lint.flow.torch_calls import operands
 from torchdev_lint.torch_api.modules import CONTAINERS, IN_PLACE_MOVES, PARAMETER_CONTAINERS
@@ -493,7 +493,7 @@ def check_late(frame: Frame, thing: Object, node: cst.CSTNode, seen: set[object]
         there = frame if late.frame == frame.uid else frame.module_frame
         target = target_expression(there, state.device)
         if target is not None and there is not frame:
-            bound_last = frame.analysis.learn(_names_of_script, frame.source.module)
+            bound_last = frame.analysis.learn(names_of_script, frame.source.module)
             target = None if target.partition(".")[0] in bound_last else target
         frame.analysis.publish(
             ("late", id(late.node)),
@@ -511,18 +511,6 @@ def check_late(frame: Frame, thing: Object, node: cst.CSTNode, seen: set[object]
             ),
         )
     return behind
-
-
-def _names_of_script(module: cst.Module) -> frozenset[str]:
-    """The names that a file binds where it is the script: `if __name__ == "__main__":`. When functions run, they may not be bound yet."""
-    return frozenset(
-        name
-        for line in module.body
-        if isinstance(line, cst.If) and is_main_guard(line.test)
-        for node in walk(line.body)
-        if isinstance(node, cst.AssignTarget)
-        for name in names_bound(node.target)
-    )
 
 
 def _function_called(node: cst.CSTNode) -> str:

@@ -228,6 +228,33 @@ def is_main_guard(test: cst.BaseExpression) -> bool:
     return type(test) is cst.Comparison and type(test.left) is cst.Name and test.left.value == "__name__"
 
 
+def names_of_script(module: cst.Module) -> frozenset[str]:
+    """The names that a file binds where it is the script: `if __name__ == "__main__":`. When functions run, they may not be bound yet."""
+    return frozenset(
+        name
+        for line in module.body
+        if isinstance(line, cst.If) and is_main_guard(line.test)
+        for node in walk(line.body)
+        if isinstance(node, cst.AssignTarget)
+        for name in names_bound(node.target)
+    )
+
+
+def names_bound_last(module: cst.Module) -> frozenset[str]:
+    """The names that a file binds below all of its functions and classes."""
+    found: set[str] = set()
+    for line in reversed(module.body):
+        if isinstance(line, (cst.FunctionDef, cst.ClassDef)):
+            break
+        found |= {
+            name
+            for node in walk(line)
+            if isinstance(node, cst.AssignTarget)
+            for name in names_bound(node.target)
+        }
+    return frozenset(found)
+
+
 def changed_in_place(node: cst.CSTNode) -> cst.CSTNode:
     """What a chain of methods gives that change it in place: `label` of `label.fill_(0)`, `mean` of `mean.mul_(d).add_(x)`."""
     while (

@@ -35,6 +35,7 @@ from torchdev_lint.flow.domain.values import (
     Value,
 )
 from torchdev_lint.flow.instances.dict_classes import ITSELF
+from torchdev_lint.flow.syntax.trees import names_bound_last, names_of_script, walk
 from torchdev_lint.torch_api import devices as api
 
 
@@ -245,9 +246,26 @@ def of_chosen_index(kind: str, index: Value) -> Device | None:
 def name_of_device(frame: Frame, device: Device, *, local: bool = False) -> str | None:
     """An expression in scope (with `local`, in the activation's own) that certainly holds this device here."""
     found = [name for name, held in device_names(frame, local=local) if same_device(held, device)]
+    if found and not local and frame.function is not None:
+        found = [name for name in found if not _comes_last(frame, name)]
     if not found:
         return _attribute_path(frame, device)
     return preferred(found)
+
+
+def _comes_last(frame: Frame, name: str) -> bool:
+    """Whether a name is bound where the file is run as a script, or is that of a thing which is made below all functions, and the
+    function does not use it yet: it may not be bound when that runs."""
+    root, _, attribute = name.partition(".")
+    module, learn = frame.source.module, frame.analysis.learn
+    if root not in learn(names_of_script, module) and not (
+        attribute and root in learn(names_bound_last, module)
+    ):
+        return False
+    assert frame.function is not None
+    return all(
+        not isinstance(part, cst.Name) or part.value != root for part in walk(frame.function.node.body)
+    )
 
 
 def preferred(names: Sequence[str]) -> str:

@@ -14,12 +14,16 @@ from torchdev_lint.flow.domain.lattice import (
     Device,
 )
 from torchdev_lint.flow.domain.values import (
+    Class,
+    DeviceValue,
     Either,
     Entries,
+    Function,
     Items,
     Literal,
     Many,
     Object,
+    Partial,
     Tensor,
     Value,
     alternatives,
@@ -57,6 +61,8 @@ def place_of(frame: Frame, node: cst.Arg | cst.BaseExpression, value: Value) -> 
         container = "list"
     elif isinstance(value, Entries) or (star == "**" and not (isinstance(value, Tensor) and value.mapping)):
         container = "dict"
+    # of what two stars take apart, `value` is the one entry that is told of
+    whole = frame.lookup(inner.value) if star == "**" and isinstance(inner, cst.Name) else value
     item = inner.elt if container == "list" and isinstance(inner, (cst.ListComp, cst.GeneratorExp)) else None
     return Place(
         node=inner if isinstance(node, Implied) else node,
@@ -68,7 +74,7 @@ def place_of(frame: Frame, node: cst.Arg | cst.BaseExpression, value: Value) -> 
         needs_parentheses=needs_parentheses(inner if item is None else item),
         unsure=not all(isinstance(part, Tensor) and not part.batch for part in alternatives(value)),
         mixed=bool(container)
-        and (_is_handed_over(frame, inner) or any(_holds_others(part) for part in alternatives(value))),
+        and (_is_handed_over(frame, inner) or any(_holds_others(part) for part in alternatives(whole))),
         item_node=item,
         taken_by=node.call if isinstance(node, Batches) else None,
     )
@@ -93,7 +99,15 @@ def _holds_others(value: Value) -> bool:
         if isinstance(value, Many)
         else ()
     )
-    return any(isinstance(item, (Literal, Items, Many, Entries)) for item in held)
+    return any(_has_no_transfer(item) for item in held)
+
+
+def _has_no_transfer(value: Value) -> bool:
+    """Whether it has no `.to`, in one case at least: a number, a function, None, or another list or dict."""
+    return any(
+        isinstance(part, (Literal, Items, Many, Entries, Function, Partial, Class, DeviceValue))
+        for part in alternatives(value)
+    )
 
 
 @dataclass(frozen=True, slots=True)
