@@ -109,13 +109,15 @@ _DEVICE_WORDS = re.compile(
 """What a text says that speaks of devices at all."""
 
 _SEEDING = re.compile(
-    r"\btorch\.cuda\.(?:manual_seed|manual_seed_all|seed|seed_all)\b|\bPYTORCH_CUDA_ALLOC_CONF\b"
+    r"(?:\bif\s+torch\.cuda\.is_available\(\)\s*:\s*)?"
+    r"\btorch\.cuda\.(?:manual_seed|manual_seed_all|seed|seed_all|empty_cache)\b(?:\([\w.]*\))?"
+    r"(?:\s+if\s+torch\.cuda\.is_available\(\)\s+else\s+None)?|\bPYTORCH_CUDA_ALLOC_CONF\b"
 )
 """What programs say of GPUs by habit, whether they ever use one or not."""
 
 
 def speaks_of_devices(text: str) -> bool:
-    """Whether a text speaks of devices, more than to seed them, or to set how their memory is managed."""
+    """Whether a text speaks of devices, more than to seed them, or for how their memory is managed."""
     return _DEVICE_WORDS.search(_SEEDING.sub("", text)) is not None
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import libcst as cst
 
 from torchdev_lint.flow.activation.frame import Frame
-from torchdev_lint.flow.calling.callsites import CallSite
+from torchdev_lint.flow.calling.callsites import Argument, CallSite
 from torchdev_lint.flow.domain.immutable import replace
 from torchdev_lint.flow.domain.lattice import UNKNOWN_DEVICE, Anywhere, Cpu, Device, Origin, Symbol
 from torchdev_lint.flow.domain.values import (
@@ -26,6 +27,7 @@ from torchdev_lint.flow.domain.values import (
 from torchdev_lint.flow.instances.objects import escape, move
 from torchdev_lint.flow.libraries import library_facts
 from torchdev_lint.flow.mistakes import host_reads
+from torchdev_lint.flow.syntax.trees import dotted
 from torchdev_lint.flow.torch_calls import device_values, tensor_values, transfers
 from torchdev_lint.stubs.facts import ANY_ARGUMENT, Fact
 from torchdev_lint.torch_api import libraries
@@ -134,6 +136,20 @@ def _loads_from_host(frame: Frame, site: CallSite) -> bool:
             return False
 
 
+def _may_hold_another(frame: Frame, argument: Argument) -> bool:
+    """Whether it is a module, or something that was put somewhere: what a library makes of it may be where that is."""
+    if isinstance(argument.value, Object):
+        state = frame.state(argument.value)
+        if state.kind == "module" or state.moved:
+            return True
+    name = dotted(argument.node.value) if isinstance(argument.node, cst.Arg) else None
+    known = isinstance(argument.value, Object) and frame.state(argument.value).kind != "unknown"
+    return not known and _CALLED_MODULE.search(name or "") is not None
+
+
+_CALLED_MODULE = re.compile(r"(?i)(?:^|[._])(?:\w+_)?(?:model|net|network|module|encoder|decoder|backbone)$")
+
+
 def _module(frame: Frame, fact: Fact, path: str, site: CallSite) -> Value:
     """A new module on the default device, unless the call says otherwise or the library places it itself."""
     placed = site.has_star() or any(site.keyword(name) is not None for name in fact.placed_by)
@@ -141,7 +157,7 @@ def _module(frame: Frame, fact: Fact, path: str, site: CallSite) -> Value:
     argument = transfers.device_keyword(frame, site)
     if fact.without_parameters:
         device = Anywhere()
-    elif placed:
+    elif placed or any(_may_hold_another(frame, one) for one in site.positional()):
         device = UNKNOWN_DEVICE
     elif argument is not None and argument.value != NONE:
         device = device_values.as_device(argument.value)

@@ -235,6 +235,8 @@ def note_environment(frame: Frame, key: Value, value: Value) -> None:
     if not (isinstance(key, Literal) and key.value == _VISIBLE):
         return
     known = isinstance(value, Literal) and isinstance(value.value, str) and not frame.env.path
+    if isinstance(value, Literal) and str(value.value).strip() in ("", "-1"):
+        frame.env.assume(negate(Atom("available", ("cuda",))))
     top: Frame | None = frame
     while top is not None and top.caller is not None:
         top = top.caller

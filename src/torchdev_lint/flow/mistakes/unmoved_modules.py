@@ -293,7 +293,9 @@ def _is_module(frame: Frame, nodes: Sequence[cst.CSTNode], name: str, call: cst.
 
 
 def _is_moved_elsewhere(frame: Frame, attribute: str) -> bool:
-    """Whether another file of the project moves what an attribute of this name holds, or hands it on."""
+    """Whether code outside of the class moves what an attribute of this name holds, or another file hands it on."""
+    if re.search(rf"(?<!self)\.{attribute}\.(?:to|cuda|xpu)\(", frame.analysis.written):
+        return True
     moving = re.compile(rf"\.{attribute}(?:\.(?:to|cuda|xpu)\(|\s*\))|(?<!self)\.{attribute}\s*=[^=]")
     return any(moving.search(text) for _, text in frame.analysis.imports.mentioning(f".{attribute}") or ())
 

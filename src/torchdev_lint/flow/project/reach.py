@@ -288,5 +288,15 @@ def _helpers(analysis: Analysis, file: str, text: str) -> Iterator[str]:
             yield imported
 
 
+_OF_LIBRARIES = re.compile(
+    r"(?im)^[ \t]*(?:from|import)[ \t]+(?:\w*lightning|transformers|trl|peft|setfit|sentence_transformers|accelerate|skorch|fastai|"
+    r"catalyst|poutyne|deepspeed|horovod|composer|keras|ignite|mmengine|mmcv|detectron2|flair|speechbrain|super_gradients|ultralytics|ray)\b"
+)
+"""Imports of libraries that have trainers."""
+
+
 def _moves(text: str) -> bool:
-    return (speaks_of_devices(text) and not names_only_the_cpu(text)) or RUNS_MODELS.search(text) is not None
+    """Whether a file puts something on an accelerator, or has that done: by a trainer of a library, not by one of the program's own."""
+    if speaks_of_devices(text):
+        return not names_only_the_cpu(text)
+    return RUNS_MODELS.search(text) is not None and _OF_LIBRARIES.search(text) is not None
