@@ -108,10 +108,11 @@ _DEVICE_WORDS = re.compile(
 )
 """What a text says that speaks of devices at all."""
 
+_IF_ONE = r"if\s+torch\.cuda\.is_available\(\)"
 _SEEDING = re.compile(
-    r"(?:\bif\s+torch\.cuda\.is_available\(\)\s*:\s*)?"
-    r"\btorch\.cuda\.(?:manual_seed|manual_seed_all|seed|seed_all|empty_cache)\b(?:\([\w.]*\))?"
-    r"(?:\s+if\s+torch\.cuda\.is_available\(\)\s+else\s+None)?|\bPYTORCH_CUDA_ALLOC_CONF\b"
+    rf"(?:\b{_IF_ONE}\s*:\s*)?\btorch\.cuda\.(?:manual_seed|manual_seed_all|seed|seed_all)\b(?:\([\w.]*\))?(?:\s+{_IF_ONE}\s+else\s+None)?|"
+    rf"\b{_IF_ONE}\s*:\s*torch\.cuda\.empty_cache\b|\btorch\.cuda\.empty_cache\(\)\s+{_IF_ONE}\s+else\s+None|"
+    r"\bPYTORCH_CUDA_ALLOC_CONF\b"
 )
 """What programs say of GPUs by habit, whether they ever use one or not."""
 
