@@ -353,5 +353,5 @@ def _on_global_device(model: ClassModel, models: Sequence[ClassModel]) -> Iterat
 
 
 def _moves_self(model: ClassModel) -> re.Match[str] | None:
-    """`self.cuda()`, `self.to(flair.device)`."""
+    """`self.cuda()`, `self.to(settings.device)`."""
     return re.search(r"\bself\.(cuda|to)\(([\w.]*)\)", model.frame.analysis.text(model.node))
