@@ -14,11 +14,39 @@ START = """\
 import os
 import torch
 from torch import nn
+from itertools import chain
+from torch_geometric.data import Data
 from torchaudio.models import RNNTBeamSearch, Conformer
 
 """
 
 CASES: dict[str, tuple[str, Ways]] = {
+    "graphs whose parts are moved in a loop over several lists": (
+        """
+        class Graph:
+            def __init__(self, n):
+                self.x = torch.rand(n, 4)
+
+
+        def fit(train, test):
+            net = nn.Linear(4, 2).cuda()
+            for graph in {0}:
+                {1}
+            return [net(graph.x) for graph in train]
+
+
+        fit([{2} for n in range(3)], [{2} for n in range(3)])
+        """,
+        [
+            (("train + test", "graph.x = graph.x.cuda()", "Graph(n)"), []),
+            (("chain(train, test)", "graph.x = graph.x.cuda()", "Graph(n)"), []),
+            (("test + test", "graph.x = graph.x.cuda()", "Graph(n)"), ["TDV001"]),
+            (("train + test", "graph.mean = graph.x.mean()", "Graph(n)"), ["TDV001"]),
+            (("train", "graph.x = graph.x.cuda()", "Data(x=torch.rand(n, 4))"), []),
+            (("train", "graph.mean = graph.x.mean()", "Data(x=torch.rand(n, 4))"), ["TDV001"]),
+            (("test", "graph.x = graph.x.cuda()", "Data(x=torch.rand(n, 4))"), ["TDV001"]),
+        ],
+    ),
     "a program that hides its GPUs": (
         """
         os.environ["CUDA_VISIBLE_DEVICES"] = {0}

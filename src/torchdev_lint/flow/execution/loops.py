@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import libcst as cst
 
@@ -14,10 +14,12 @@ from torchdev_lint.flow.domain.conditions import (
 )
 from torchdev_lint.flow.domain.environment import Environment, merge, merge_all
 from torchdev_lint.flow.domain.values import (
+    UNKNOWN,
     Items,
     Many,
     Object,
     State,
+    Tensor,
     Value,
 )
 from torchdev_lint.flow.execution import truths, turns
@@ -29,10 +31,10 @@ from torchdev_lint.flow.execution.iteration import (
     opened,
     rounds,
 )
-from torchdev_lint.flow.execution.patterns import assign
+from torchdev_lint.flow.execution.patterns import assign, change
 from torchdev_lint.flow.mistakes import lost_copies
 from torchdev_lint.flow.nn_modules import loaders, looped_parameters
-from torchdev_lint.flow.syntax.trees import walk
+from torchdev_lint.flow.syntax.trees import dotted, walk
 
 
 @statement(cst.For)
@@ -70,6 +72,59 @@ def visit_For(frame: Frame, node: cst.For) -> None:
         counter=counter,
         owners=owners,
     )
+    _forget_changed(frame, node)
+
+
+def _forget_changed(frame: Frame, node: cst.For) -> None:
+    """What lists hold, once a loop over them has moved parts of it: `for graph in train + test: graph.x = graph.x.to(device)`.
+
+    A loop over one list of objects has followed that; what graphs and batches are made of has no identity, nor have joined lists.
+    """
+    if not isinstance(node.target, cst.Name) or not _moves_parts(node.body, node.target.value):
+        return
+    sources = list(_joined(node.iter))
+    for source in sources:
+        with frame.quietly():
+            held = frame.evaluate(source)
+        if not isinstance(held, (Items, Many)):
+            continue
+        parts = held.items if isinstance(held, Items) else (held.element,)
+        if len(sources) > 1 or any(isinstance(one, Tensor) and (one.mapping or one.batch) for one in parts):
+            change(frame, held, Many(UNKNOWN), source)
+
+
+def _moves_parts(body: cst.BaseSuite, name: str) -> bool:
+    """Whether attributes or items of what has this name are set to something that is moved."""
+    for part in walk(body):
+        match part:
+            case cst.Assign(
+                targets=[
+                    cst.AssignTarget(
+                        target=cst.Attribute(value=cst.Name(value=whole))
+                        | cst.Subscript(value=cst.Name(value=whole))
+                    )
+                ],
+                value=cst.Call(func=cst.Attribute(attr=cst.Name(value="to" | "cuda" | "cpu"))),
+            ) if whole == name:
+                return True
+            case _:
+                pass
+    return False
+
+
+def _joined(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """The lists that an expression goes through one after the other: `a + b`, `chain(a, b)`, and any that has a name."""
+    match node:
+        case cst.Name() | cst.Attribute():
+            yield node
+        case cst.BinaryOperation(left=left, operator=cst.Add(), right=right):
+            yield from _joined(left)
+            yield from _joined(right)
+        case cst.Call(func=function, args=args) if (dotted(function) or "").rpartition(".")[2] == "chain":
+            for argument in args:
+                yield from _joined(argument.value)
+        case _:
+            pass
 
 
 def _renew(frame: Frame, item: Value, start: Mapping[Key, State]) -> None:
