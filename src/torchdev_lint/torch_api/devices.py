@@ -85,6 +85,9 @@ DEVICE_NAME = re.compile(
 )
 """Names whose value, handed to `.to()`, is taken to be a device rather than a dtype."""
 
+DEVICE_PARAMETERS = ("device", "torch_device", "dev")
+"""Names of parameters that say where a function puts what it makes."""
+
 NUMBERS_GPUS = re.compile(r"(?i)(?:^|_)(?:gpus?|(?:gpu|cuda)_?ids?|local_rank)$")
 """Names of the numbers of accelerators."""
 

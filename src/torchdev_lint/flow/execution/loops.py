@@ -34,7 +34,7 @@ from torchdev_lint.flow.execution.iteration import (
 from torchdev_lint.flow.execution.patterns import assign, change
 from torchdev_lint.flow.mistakes import lost_copies
 from torchdev_lint.flow.nn_modules import loaders, looped_parameters
-from torchdev_lint.flow.syntax.trees import dotted, walk
+from torchdev_lint.flow.syntax.trees import last_name, walk
 
 
 @statement(cst.For)
@@ -120,7 +120,7 @@ def _joined(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
         case cst.BinaryOperation(left=left, operator=cst.Add(), right=right):
             yield from _joined(left)
             yield from _joined(right)
-        case cst.Call(func=function, args=args) if (dotted(function) or "").rpartition(".")[2] == "chain":
+        case cst.Call(func=function, args=args) if last_name(function) == "chain":
             for argument in args:
                 yield from _joined(argument.value)
         case _:

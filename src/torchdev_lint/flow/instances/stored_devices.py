@@ -13,7 +13,6 @@ from torchdev_lint.flow.activation.placement_events import DeviceNotForwarded
 from torchdev_lint.flow.domain.values import Api
 from torchdev_lint.flow.instances.classes import ClassModel
 from torchdev_lint.flow.mistakes.forwarding import (
-    DEVICE_PARAMETERS,
     is_torch,
     moves_something,
     parameters,
@@ -22,6 +21,7 @@ from torchdev_lint.flow.mistakes.forwarding import (
     stays_on_host,
 )
 from torchdev_lint.flow.syntax.trees import says_device, walk
+from torchdev_lint.torch_api.devices import DEVICE_PARAMETERS
 
 
 def check_class(analysis: Analysis, model: ClassModel, models: Sequence[ClassModel]) -> None:

@@ -138,13 +138,10 @@ def _loads_from_host(frame: Frame, site: CallSite) -> bool:
 
 def _may_hold_another(frame: Frame, argument: Argument) -> bool:
     """Whether it is a module, or something that was put somewhere: what a library makes of it may be where that is."""
-    if isinstance(argument.value, Object):
-        state = frame.state(argument.value)
-        if state.kind == "module" or state.moved:
-            return True
-    name = dotted(argument.node.value) if isinstance(argument.node, cst.Arg) else None
-    known = isinstance(argument.value, Object) and frame.state(argument.value).kind != "unknown"
-    return not known and _CALLED_MODULE.search(name or "") is not None
+    state = frame.state(argument.value) if isinstance(argument.value, Object) else None
+    if state is not None and (state.kind != "unknown" or state.moved):
+        return state.kind == "module" or state.moved
+    return _CALLED_MODULE.search(dotted(argument.node.value) or "") is not None
 
 
 _CALLED_MODULE = re.compile(r"(?i)(?:^|[._])(?:\w+_)?(?:model|net|network|module|encoder|decoder|backbone)$")

@@ -20,10 +20,8 @@ from torchdev_lint.flow.domain.immutable import replace
 from torchdev_lint.flow.domain.lattice import Cpu
 from torchdev_lint.flow.domain.values import Function
 from torchdev_lint.flow.project import caller_results
-from torchdev_lint.flow.syntax.trees import all_parameters, dotted, walk
-
-DEVICE_PARAMETERS = ("device", "torch_device", "dev")
-"""Names of parameters that say where a function puts what it makes."""
+from torchdev_lint.flow.syntax.trees import all_parameters, last_name, walk
+from torchdev_lint.torch_api.devices import DEVICE_PARAMETERS
 
 _SAYS_UNUSED = re.compile(
     r"(?i)deprecat|unused|ignored|not used|no effect|backwards? compat|compatib|for api|same signature|placeholder|dummy"
@@ -266,9 +264,9 @@ def stays_on_host(node: cst.FunctionDef, call: cst.Call) -> bool:
                 value is call and name in _REDUCES
             ):
                 return True
-            case cst.Call(func=function, args=[cst.Arg(value=value), *_]) if (
-                dotted(function) or ""
-            ).rpartition(".")[2] == "Parameter" and any(inner is call for inner in walk(value)):
+            case cst.Call(func=function, args=[cst.Arg(value=value), *_]) if last_name(
+                function
+            ) == "Parameter" and any(inner is call for inner in walk(value)):
                 return True
             case cst.For(iter=value) | cst.CompFor(iter=value) if value is call:
                 return True

@@ -27,14 +27,13 @@ from torchdev_lint.flow.read_alone.written_modules import (
     function_called,
     is_device,
     is_told_where,
-    last_name,
     makes_module,
     may_be_moved,
     moves,
     parameter_for,
 )
 from torchdev_lint.flow.read_alone.written_tensors import Reading
-from torchdev_lint.flow.syntax.trees import SCOPES, bound_to, dotted, receiver_name, walk
+from torchdev_lint.flow.syntax.trees import SCOPES, bound_to, dotted, last_name, receiver_name, walk
 from torchdev_lint.torch_api.modules import MODULE_EVIDENCE
 
 _PLACES = re.compile(

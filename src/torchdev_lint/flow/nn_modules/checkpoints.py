@@ -141,7 +141,6 @@ def _is_tried_again(frame: Frame, call: cst.BaseExpression) -> bool:
     )
 
 
-_STRINGS = re.compile(r"'[^']*'|\"[^\"]*\"")
 _OF_MACHINES = re.compile(r"(?i)cuda|gpu|cpu|device|accelerat|mps|xpu|npu")
 _TO_HOST = re.compile(r"map_location *= *(?:(?:torch\.)?device\( *)?(?:['\"]cpu|lambda)")
 
@@ -161,7 +160,9 @@ def _is_of_other_branch(frame: Frame, call: cst.BaseExpression) -> bool:
             isinstance(node, cst.If)
             and isinstance(node.orelse, cst.Else)
             and id(node) in around
-            and _OF_MACHINES.search(_STRINGS.sub("", frame.analysis.text(node.test)))
+            and any(
+                isinstance(part, cst.Name) and _OF_MACHINES.search(part.value) for part in walk(node.test)
+            )
         ):
             branches = (node.body, node.orelse.body)
             if any(id(branch) in around for branch in branches) and any(

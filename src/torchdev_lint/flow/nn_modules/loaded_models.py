@@ -15,7 +15,6 @@ from torchdev_lint.flow.activation.analysis import Analysis
 from torchdev_lint.flow.activation.placement_events import DeviceNotForwarded
 from torchdev_lint.flow.domain.values import Function
 from torchdev_lint.flow.mistakes.forwarding import (
-    DEVICE_PARAMETERS,
     is_imposed,
     parameters,
     places_otherwise,
@@ -23,6 +22,7 @@ from torchdev_lint.flow.mistakes.forwarding import (
     says_unused,
 )
 from torchdev_lint.flow.syntax.trees import dotted, remembered, walk
+from torchdev_lint.torch_api.devices import DEVICE_PARAMETERS
 
 _SAYS = frozenset("print info debug warning warn log isinstance str".split())
 """Functions that only speak of what they are given."""

@@ -172,9 +172,12 @@ def _is_left_unread(frame: Frame, argument: Argument, callee: Callee) -> bool:
         or not _OF_POLICIES.search(callee.text)
     ):
         return False
-    written = argument.node.value if isinstance(argument.node, cst.Arg) else None
-    name = argument.keyword or (dotted(written) if written is not None else None) or ""
-    return _OF_RECURRENT.search(name.rpartition(".")[2]) is not None
+    return _OF_RECURRENT.search(_called(argument)) is not None
+
+
+def _called(argument: Argument) -> str:
+    """What an argument is called: by its keyword, or else by the last name in it."""
+    return argument.keyword or (dotted(argument.node.value) or "").rpartition(".")[2]
 
 
 def _is_sequential(frame: Frame, callee: Callee) -> bool:
@@ -241,8 +244,8 @@ def _is_ctc(site: CallSite) -> bool:
     """Whether a loss gets the lengths of its input and its target, as CTC does: it brings its targets (ATen/native/LossCTC.cpp)."""
     if not _LOSSES.search(site.callee):
         return False
-    names = [dotted(one.node.value) if isinstance(one.node, cst.Arg) else None for one in site.arguments]
-    return sum(LENGTHS.search((name or "").rpartition(".")[2]) is not None for name in names) > 1
+    names = [(dotted(one.node.value) or "").rpartition(".")[2] for one in site.arguments]
+    return sum(LENGTHS.search(name) is not None for name in names) > 1
 
 
 def _is_sure_input(frame: Frame, operand: Operand, other: Operand, found: Conflict) -> bool:
@@ -383,9 +386,8 @@ def _may_be_lengths(frame: Frame, argument: Argument, callee: Callee) -> bool:
     """Whether a module whose `forward` is not known may want this argument on the CPU: `pack_padded_sequence` does."""
     if callee.thing is None or frame.state(callee.thing).api.startswith("torch.nn."):
         return False
-    name = argument.keyword or (dotted(argument.node.value) or "").rpartition(".")[2]
     made = isinstance(argument.value, Tensor) and _holds_lengths(argument.value.device)
-    return LENGTHS.search(name) is not None or made
+    return LENGTHS.search(_called(argument)) is not None or made
 
 
 POSITIONS = re.compile(r"(?i)(?:^|_)(?:pos|positions?|idx|index|indices)$")

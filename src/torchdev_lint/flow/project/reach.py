@@ -104,8 +104,10 @@ def trains_on_host(analysis: Analysis) -> bool:
     """Whether the project trains models, and no file of it, nor what it trains them with, speaks of devices at all."""
     if _moves(said(analysis.written)):
         return False
-    others = [said(text) for text in _related(analysis, analysis.imports.mentioning("torch") or ())]
-    return not any(map(_moves, others)) and any(".backward(" in text for text in others)
+    others = list(_related(analysis, analysis.imports.mentioning("torch") or ()))
+    return not any(_moves(said(text)) for text in others) and any(
+        ".backward(" in said(text) for text in others
+    )
 
 
 def is_all_on_host(analysis: Analysis) -> bool:
@@ -297,6 +299,6 @@ _OF_LIBRARIES = re.compile(
 
 def _moves(text: str) -> bool:
     """Whether a file puts something on an accelerator, or has that done: by a trainer of a library, not by one of the program's own."""
-    if speaks_of_devices(text):
-        return not names_only_the_cpu(text)
-    return RUNS_MODELS.search(text) is not None and _OF_LIBRARIES.search(text) is not None
+    return (speaks_of_devices(text) and not names_only_the_cpu(text)) or (
+        RUNS_MODELS.search(text) is not None and _OF_LIBRARIES.search(text) is not None
+    )

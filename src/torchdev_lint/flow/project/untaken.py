@@ -6,7 +6,6 @@ what they write out as a constant is known, and that something is not None.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -18,7 +17,7 @@ from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.domain.conditions import Atom, Formula, Key, atoms, truth
 from torchdev_lint.flow.domain.lattice import Conflict, Cpu
 from torchdev_lint.flow.domain.values import Function
-from torchdev_lint.flow.project.project_calls import argument_given, calls_of
+from torchdev_lint.flow.project.project_calls import argument_given, calls_of, module_name
 from torchdev_lint.flow.project.reach import may_import, without_imports
 from torchdev_lint.flow.read_alone.evidence import tested_for_none
 from torchdev_lint.flow.syntax.trees import all_parameters, walk
@@ -179,8 +178,7 @@ def is_only_called(analysis: Analysis, name: str, *, spelt: bool = True, plain: 
         return False
     others = [(file, text) for file, text in others if may_import(text, file, analysis.source.path)]
     asked = "" if spelt else r"|\s*\.\w+\("
-    module = os.path.splitext(os.path.basename(analysis.source.path))[0]
-    start = rf"(?:(?<![.\w])|(?<=\b{re.escape(module)}\.))" if plain else r"\b"
+    start = rf"(?:(?<![.\w])|(?<=\b{re.escape(module_name(analysis))}\.))" if plain else r"\b"
     word = re.compile(
         rf"{start}{re.escape(name)}\b(?!\s*\(|\s*=(?!=){asked})|\bclass\s+\w+\([^)]*\b{re.escape(name)}\b"
     )

@@ -14,10 +14,10 @@ import libcst as cst
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.calling.callsites import CallSite
 from torchdev_lint.flow.domain.values import Class, Function
-from torchdev_lint.flow.syntax.trees import all_parameters, dotted, parents, remembered, walk
+from torchdev_lint.flow.syntax.trees import all_parameters, dotted, last_name, parents, remembered, walk
 from torchdev_lint.torch_api import devices as api
 
-NAMES = ("device", "torch_device", "dev", "map_location")
+NAMES = (*api.DEVICE_PARAMETERS, "map_location")
 """Names of parameters that say where a function puts what it makes, moves or loads."""
 
 NONE = "none"
@@ -124,7 +124,7 @@ def placing(body: cst.CSTNode, texts: Set[str]) -> Iterator[tuple[str, cst.CSTNo
             if dotted(node.value) in texts and _is_key(node.key):
                 yield "makes", node
         elif isinstance(node, cst.Call):
-            name = _last(node)
+            name = last_name(node.func)
             for one in node.args:
                 if not _is_named(one.value, texts):
                     continue
@@ -139,7 +139,7 @@ def placing(body: cst.CSTNode, texts: Set[str]) -> Iterator[tuple[str, cst.CSTNo
 
 def _is_named(value: cst.BaseExpression, texts: Set[str]) -> bool:
     match value:
-        case cst.Call(args=[cst.Arg(value=inner)]) if _last(value) in ("device", "str"):
+        case cst.Call(args=[cst.Arg(value=inner)]) if last_name(value.func) in ("device", "str"):
             return dotted(inner) in texts
         case cst.BooleanOperation() | cst.IfExp():
             return any(mentioned([value], text) for text in texts)
@@ -149,14 +149,6 @@ def _is_named(value: cst.BaseExpression, texts: Set[str]) -> bool:
 
 def _is_key(node: cst.BaseExpression) -> bool:
     return isinstance(node, cst.SimpleString) and node.evaluated_value in NAMES
-
-
-def _last(call: cst.Call) -> str:
-    match call.func:
-        case cst.Name(value=name) | cst.Attribute(attr=cst.Name(value=name)):
-            return name
-        case _:
-            return ""
 
 
 def stored(node: cst.FunctionDef, name: str) -> set[str]:
@@ -180,7 +172,7 @@ def _by_default(node: cst.BaseExpression) -> str:
 def where_to(node: cst.BaseExpression) -> str:
     """What an expression for a device says: the CPU, an accelerator whatever the machine, where something is, or what is chosen."""
     match node:
-        case cst.Call(args=[cst.Arg(value=inner)]) if _last(node) == "device":
+        case cst.Call(args=[cst.Arg(value=inner)]) if last_name(node.func) == "device":
             return where_to(inner)
         case cst.SimpleString():
             parsed = api.parse(str(node.evaluated_value))

@@ -17,7 +17,7 @@ from torchdev_lint.flow.activation.frame import BUILTINS, Frame
 from torchdev_lint.flow.domain.conditions import Key
 from torchdev_lint.flow.domain.values import Api, Function
 from torchdev_lint.flow.syntax.docstrings import is_number_told, tensors_told
-from torchdev_lint.flow.syntax.trees import all_parameters, dotted, receiver_name, remembered, walk
+from torchdev_lint.flow.syntax.trees import all_parameters, last_name, receiver_name, remembered, walk
 from torchdev_lint.torch_api import factories, functions, modules, operators
 from torchdev_lint.torch_api.tensor_surface import TENSOR_NAMES
 
@@ -220,9 +220,7 @@ def _given_as_numbers(node: cst.FunctionDef | cst.Lambda) -> frozenset[str]:
     found: set[str] = set()
     for part in walk(node.body):
         match part:
-            case cst.Call(func=function, args=args) if (dotted(function) or "").rpartition(".")[
-                2
-            ] in _TAKES_NUMBERS:
+            case cst.Call(func=function, args=args) if last_name(function) in _TAKES_NUMBERS:
                 for argument in args:
                     match argument.value:
                         case cst.Name(value=name):

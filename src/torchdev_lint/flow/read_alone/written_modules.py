@@ -11,7 +11,7 @@ from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.domain.values import Class, Import
 from torchdev_lint.flow.project.project_calls import definition_of, position_of
 from torchdev_lint.flow.read_alone.written_evidence import path_of
-from torchdev_lint.flow.syntax.trees import all_parameters, dotted, walk
+from torchdev_lint.flow.syntax.trees import all_parameters, dotted, last_name, walk
 from torchdev_lint.torch_api.devices import DEVICE_NAME
 from torchdev_lint.torch_api.modules import (
     AFFINE,
@@ -44,11 +44,6 @@ _INSPECTS = re.compile(
 """Functions, by name, that leave a module where it is."""
 
 _DEPTH = 3
-
-
-def last_name(node: cst.BaseExpression) -> str:
-    """The last part of the name of what is called."""
-    return node.attr.value if isinstance(node, cst.Attribute) else (dotted(node) or "")
 
 
 def calls_made(nodes: Iterable[cst.CSTNode]) -> Iterator[tuple[str, cst.Call, cst.Assign]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Set
 from functools import wraps
+from itertools import takewhile
 from typing import Any, TypeVar
 
 import libcst as cst
@@ -151,6 +152,11 @@ def says_device(arguments: Iterable[cst.Arg]) -> bool:
     return any(one.keyword is not None and one.keyword.value == "device" for one in arguments)
 
 
+def last_name(node: cst.CSTNode) -> str:
+    """The last part of the name of what is called; empty where it has none."""
+    return node.attr.value if isinstance(node, cst.Attribute) else (dotted(node) or "")
+
+
 def receiver_name(node: cst.BaseExpression) -> str:
     """The name of what a chain of methods is called on: `x` in `x[0].transpose(1, 0).copy()`."""
     current = node
@@ -230,29 +236,24 @@ def is_main_guard(test: cst.BaseExpression) -> bool:
 
 def names_of_script(module: cst.Module) -> frozenset[str]:
     """The names that a file binds where it is the script: `if __name__ == "__main__":`. When functions run, they may not be bound yet."""
-    return frozenset(
-        name
-        for line in module.body
-        if isinstance(line, cst.If) and is_main_guard(line.test)
-        for node in walk(line.body)
-        if isinstance(node, cst.AssignTarget)
-        for name in names_bound(node.target)
-    )
+    guarded = (line.body for line in module.body if isinstance(line, cst.If) and is_main_guard(line.test))
+    return frozenset(_assigned_in(guarded))
 
 
 def names_bound_last(module: cst.Module) -> frozenset[str]:
     """The names that a file binds below all of its functions and classes."""
-    found: set[str] = set()
-    for line in reversed(module.body):
-        if isinstance(line, (cst.FunctionDef, cst.ClassDef)):
-            break
-        found |= {
-            name
-            for node in walk(line)
-            if isinstance(node, cst.AssignTarget)
-            for name in names_bound(node.target)
-        }
-    return frozenset(found)
+    below = takewhile(
+        lambda line: not isinstance(line, (cst.FunctionDef, cst.ClassDef)), reversed(module.body)
+    )
+    return frozenset(_assigned_in(below))
+
+
+def _assigned_in(parts: Iterable[cst.CSTNode]) -> Iterator[str]:
+    """The names that assignments somewhere in these parts of a tree bind."""
+    for part in parts:
+        for node in walk(part):
+            if isinstance(node, cst.AssignTarget):
+                yield from names_bound(node.target)
 
 
 def changed_in_place(node: cst.CSTNode) -> cst.CSTNode:
