@@ -99,7 +99,7 @@ from torchdev_lint.flow.nn_modules import (
 )
 from torchdev_lint.flow.nn_modules.model_calls import check_inputs_together
 from torchdev_lint.flow.nn_modules.registration import check_late
-from torchdev_lint.flow.read_alone import device_takers, evident_parts
+from torchdev_lint.flow.read_alone import evident_parts
 from torchdev_lint.flow.syntax.trees import dotted, walk
 from torchdev_lint.flow.torch_calls import (
     current_device,
@@ -191,7 +191,6 @@ def call_value(frame: Frame, callee: Value, site: CallSite) -> Value:
         case Import():
             return call_value(frame, frame.analysis.imports.force(callee), site)
         case Function(decorators=decorators):
-            device_takers.note(frame, callee, site)
             if callee.receiver is None and is_out_of_reach(frame, callee, site):
                 return torch_functions.unresolved(frame, site.callee, site)
             return call(frame, dispatch.chosen(frame, callee, site) if decorators else callee, site)

@@ -57,7 +57,6 @@ from torchdev_lint.flow.instances.parameter_places import parameters_device
 from torchdev_lint.flow.libraries import library_facts
 from torchdev_lint.flow.nn_modules import optimizers, placements
 from torchdev_lint.flow.project import defaults_met
-from torchdev_lint.flow.read_alone import device_takers
 from torchdev_lint.flow.read_alone.evidence import sequence_parameters
 from torchdev_lint.flow.syntax.trees import remembered, walk
 from torchdev_lint.flow.torch_calls import device_values
@@ -412,7 +411,6 @@ def instantiate(frame: Frame, model: ClassModel, site: CallSite) -> Value:
         list_classes.begin(frame, thing, list_of(frame, site) if initializer is None else Items(()))
     if initializer is not None:
         function = model.function(initializer, "__init__", thing)
-        device_takers.note(frame, function, site)
         followed = can_follow(frame, function)
         if not followed:
             list_classes.forget(frame, thing)

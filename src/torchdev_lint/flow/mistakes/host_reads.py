@@ -54,9 +54,7 @@ def check_method(frame: Frame, receiver: Value, name: str, site: CallSite) -> No
     if (found is None or found.level != Level.CERTAIN) and not is_chosen(frame, site.node, site.receiver):
         _note_unproven(frame, site, f".{name}()", site.receiver, receiver)
     if found is not None and found.level != Level.NO:
-        if found.level != Level.CERTAIN and (
-            host_was_chosen(frame.env.path) or stays_on_host(frame.analysis)
-        ):
+        if found.level != Level.CERTAIN and host_was_chosen(frame.env.path):
             return
         if is_chosen(frame, site.node, site.receiver) or kept_defaults.stays_default(frame, found.right):
             return
