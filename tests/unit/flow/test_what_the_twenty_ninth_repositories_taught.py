@@ -410,20 +410,20 @@ def test_programs_are_kept_apart(
     assert checked(tmp_path, files, "first/agent.py") == found
 
 
-@pytest.mark.parametrize(("said", "found"), [("# accelerates it", []), ("print('device')", ["TDV010"])])
+@pytest.mark.parametrize("place", ["agent.py", "run.py"])
+@pytest.mark.parametrize(
+    ("said", "found"), [("  # accelerates it", []), ("\n    print('device')", ["TDV010"])]
+)
 def test_a_comment_puts_nothing_anywhere(
-    said: str, found: list[str], checked: Checked, tmp_path: Path
+    said: str, found: list[str], place: str, checked: Checked, tmp_path: Path
 ) -> None:
-    setup = {"setup.py": "from setuptools import setup\nsetup(name='agents')\n"}
-    fit = f"import torch\nfrom agent import Agent\n\n\ndef run(x):\n    Agent().layer(x).sum().backward()  {said}\n"
-    assert (
-        checked(
-            tmp_path,
-            {**setup, "agent.py": AGENT, "run.py": fit.replace("  print", "\n    print")},
-            "agent.py",
-        )
-        == found
-    )
+    files = {
+        "setup.py": "from setuptools import setup\nsetup(name='agents')\n",
+        "agent.py": AGENT.rstrip(),
+        "run.py": "import torch\nfrom agent import Agent\n\n\ndef run(x):\n    Agent().layer(x).sum().backward()",
+    }
+    files[place] += said
+    assert checked(tmp_path, {name: f"{text}\n" for name, text in files.items()}, "agent.py") == found
 
 
 # -- a name that other things have as well
@@ -441,3 +441,14 @@ def test_an_attribute_of_the_same_name(
 ) -> None:
     files = {"parts/loop.py": TRAIN, "main.py": MAIN.format(asked)}
     assert checked(tmp_path, files, "parts/loop.py") == found
+
+
+@pytest.mark.parametrize(("source", "found"), [("theirs", []), ("parts.loop", ["TDV002"])])
+def test_a_function_of_the_same_name(source: str, found: list[str], checked: Checked, tmp_path: Path) -> None:
+    other = f"import torch\nfrom {source} import train\n\nprint(torch.ones(3), [train])\n"
+    files = {
+        "first/parts/loop.py": TRAIN,
+        "first/main.py": MAIN.format("args.fit"),
+        "second/run.py": other,
+    }
+    assert checked(tmp_path, files, "first/parts/loop.py") == found

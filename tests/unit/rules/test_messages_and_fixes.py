@@ -167,3 +167,93 @@ def test_an_output_that_is_moved_to_where_it_is(given: str, call: str, after: st
 def test_an_output_that_is_moved_after_an_input_that_was(given: str, line: str) -> None:
     code = OUTPUT.format(given, line)
     assert check_source(HEADER + code, "program.py", Config(select=("TDV001",))) == []
+
+
+SETTINGS = """\
+import functools
+
+
+class Other:
+    pass
+
+
+device = torch.device('cuda')
+
+
+def render(rays, network, background, extra):
+    return network(rays) + background
+
+
+def batched(rays, **kwargs):
+    return render(rays, **kwargs)
+
+
+net = nn.Linear(2, 2).to(device)
+settings = {{'network': net, 'background': torch.ones(2), 'extra': {0}}}
+batched(torch.ones(2, device=device), {1})
+"""
+STARS = "**{k: v.to(device) for k, v in settings.items()}"
+
+
+@pytest.mark.parametrize(
+    ("extra", "after"),
+    [
+        ("torch.ones(2)", STARS),
+        ("2.0", None),
+        ("None", None),
+        ("lambda x: x", None),
+        ("render", None),
+        ("dict", None),
+        ("nn.Linear", None),
+        ("device", None),
+        ("device.type", None),
+        ("torch.float32", None),
+        ("torch.is_tensor(2.0)", None),
+        ("torch.Generator()", None),
+        ("net.forward", None),
+        ("Other", None),
+        ("functools.partial(render)", None),
+        ("[torch.ones(2)]", None),
+        ("[torch.ones(2) for _ in range(len(device.type))]", None),
+        ("{'a': torch.ones(2)}", None),
+    ],
+)
+def test_of_settings_only_tensors_are_moved(extra: str, after: str | None) -> None:
+    code = SETTINGS.format(extra, "**settings")
+    diagnostic = found(code, "TDV001")
+    if after is None:
+        assert diagnostic.fix is None
+    else:
+        assert fixed(code, diagnostic) == SETTINGS.format(extra, after)
+
+
+SCALER = """\
+import numpy as np
+class Experiment:
+    def __init__(self):
+        self.device = torch.device('cuda')
+    def run(self):
+        return Scaler().back(torch.ones(2, device=self.device))
+{0}
+class Scaler:
+    def __init__(self):
+        self.mean = np.ones(2)
+    def back(self, data):
+        mean = torch.from_numpy(self.mean){2}
+        return data * 2 + mean
+{1}
+print(exp.run())
+"""
+
+
+@pytest.mark.parametrize(
+    ("above", "below", "after"),
+    [
+        ("", "exp = Experiment()", ".to(data.device)"),
+        ("exp = Experiment()", "", ".to(exp.device)"),
+    ],
+)
+def test_what_is_made_below_all_functions_is_not_named_in_them(above: str, below: str, after: str) -> None:
+    code = SCALER.format(above, below, "")
+    diagnostic = found(code, "TDV005")
+    assert fixed(code, diagnostic) == SCALER.format(above, below, after)

@@ -14,17 +14,23 @@ from torchdev_lint.flow.domain.lattice import (
     Device,
 )
 from torchdev_lint.flow.domain.values import (
+    Api,
     Class,
+    DeviceType,
     DeviceValue,
+    Dtype,
     Either,
     Entries,
     Function,
+    Generator,
     Items,
     Literal,
     Many,
+    Method,
     Object,
     Partial,
     Tensor,
+    Truth,
     Value,
     alternatives,
 )
@@ -103,11 +109,26 @@ def _holds_others(value: Value) -> bool:
 
 
 def _has_no_transfer(value: Value) -> bool:
-    """Whether it has no `.to`, in one case at least: a number, a function, None, or another list or dict."""
-    return any(
-        isinstance(part, (Literal, Items, Many, Entries, Function, Partial, Class, DeviceValue))
-        for part in alternatives(value)
-    )
+    """Whether it has no `.to`, in one case at least: a number, a function, a class, None, or another list or dict."""
+    return any(isinstance(part, _WITHOUT_TRANSFER) for part in alternatives(value))
+
+
+_WITHOUT_TRANSFER = (
+    Api,
+    Class,
+    DeviceType,
+    DeviceValue,
+    Dtype,
+    Entries,
+    Function,
+    Generator,
+    Items,
+    Literal,
+    Many,
+    Method,
+    Partial,
+    Truth,
+)
 
 
 @dataclass(frozen=True, slots=True)
