@@ -12,14 +12,10 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
+from torchdev_lint.flow.syntax.naming import is_model_name
 from torchdev_lint.flow.syntax.trees import dotted, remembered, walk
 from torchdev_lint.torch_api.modules import MODEL_METHODS
 
-_MODELS = re.compile(
-    r"(?i)(?:\.|_)(?:model|net|network|module|encoder|decoder|backbone|critic|actor|generator|discriminator|unet|vae|transformer|"
-    r"classifier|policy)\d*_?\Z"
-)
-"""Attributes of `self`, or of what it holds, that are models by their name."""
 _DEVICES = re.compile(r"^self\.(?:\w+\.)*\w*device\Z")
 _ELSEWHERE = ""
 """A place that is not one of the class's own devices."""
@@ -150,7 +146,7 @@ def _may_be_dtype(node: cst.BaseExpression) -> bool:
 
 
 def _is_model(text: str) -> bool:
-    return text.startswith("self.") and _MODELS.search(text) is not None
+    return text.startswith("self.") and is_model_name(text)
 
 
 def _model_called(function: cst.BaseExpression) -> str | None:

@@ -61,6 +61,7 @@ from torchdev_lint.flow.instances import computed_attributes
 from torchdev_lint.flow.instances.handed_functions import may_move
 from torchdev_lint.flow.libraries import library_facts
 from torchdev_lint.flow.nn_modules import attached_parts, library_parts, module_slices, parameter_aliases
+from torchdev_lint.flow.syntax.naming import is_loss_name, is_metric_name, is_module_name
 from torchdev_lint.flow.syntax.trees import remembered, walk
 from torchdev_lint.flow.torch_calls.device_values import as_device
 from torchdev_lint.flow.torch_calls.tensor_values import moved_tensor
@@ -380,32 +381,23 @@ def hide_attribute(frame: Frame, thing: Object, name: str, value: Value) -> None
     frame.set_state(thing, replace(state, attributes=held, registered=state.registered - {name}))
 
 
-_MODULE_WORD = re.compile(
-    r"(?i)(?:^|_)(?:model|net|network|module|encoder|decoder|backbone|layers?|head|conv|linear|lstm|rnn|gru|embedd?\w*|mlp|fc|critic|"
-    r"actor|generator|discriminator|unet|vae|transformer|blocks?|body|classifier|proj\w*|stem|trunk)\d*\Z"
-)
-
-
 def is_module_like(frame: Frame, thing: Object) -> bool:
     """Whether a thing of a class that is unknown, or is not read, is a module: by its name or that of its class."""
     state = frame.state(thing)
     api = state.api.rpartition(".")[2]
     if state.model is not None and state.kind == "module":
         return True
-    return api[:1].isupper() or _MODULE_WORD.search(thing.text.rpartition(".")[2]) is not None
-
-
-_LOSS_WORD = re.compile(r"(?i)(?:^|_)(?:criterion|loss(?:_?(?:fn|func|fun|function))?|metric|crit)\d*_?\Z")
+    return api[:1].isupper() or is_module_name(thing.text)
 
 
 def is_loss_like(thing: Object) -> bool:
     """Whether a thing of an unknown class is a loss or a metric, by its name."""
-    return _LOSS_WORD.search(thing.text.rpartition(".")[2]) is not None
+    return is_loss_name(thing.text) or is_metric_name(thing.text)
 
 
 def _is_named_like_module(name: str, value: Value) -> bool:
     """Whether something that was handed in is, by the name that a module gives it, a part of that module."""
-    return isinstance(value, Object) and value.key[0] == "parameter" and _MODULE_WORD.search(name) is not None
+    return isinstance(value, Object) and value.key[0] == "parameter" and is_module_name(name)
 
 
 def _set_dict(frame: Frame, thing: Object, value: Value) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import libcst as cst
@@ -27,6 +26,7 @@ from torchdev_lint.flow.domain.values import (
 from torchdev_lint.flow.instances.objects import escape, move
 from torchdev_lint.flow.libraries import library_facts
 from torchdev_lint.flow.mistakes import host_reads
+from torchdev_lint.flow.syntax.naming import is_model_name
 from torchdev_lint.flow.syntax.trees import dotted
 from torchdev_lint.flow.torch_calls import device_values, tensor_values, transfers
 from torchdev_lint.stubs.facts import ANY_ARGUMENT, Fact
@@ -141,10 +141,7 @@ def _may_hold_another(frame: Frame, argument: Argument) -> bool:
     state = frame.state(argument.value) if isinstance(argument.value, Object) else None
     if state is not None and (state.kind != "unknown" or state.moved):
         return state.kind == "module" or state.moved
-    return _CALLED_MODULE.search(dotted(argument.node.value) or "") is not None
-
-
-_CALLED_MODULE = re.compile(r"(?i)(?:^|[._])(?:\w+_)?(?:model|net|network|module|encoder|decoder|backbone)$")
+    return is_model_name(dotted(argument.node.value) or "")
 
 
 def _module(frame: Frame, fact: Fact, path: str, site: CallSite) -> Value:

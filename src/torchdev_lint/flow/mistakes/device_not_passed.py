@@ -41,7 +41,7 @@ from torchdev_lint.flow.read_alone.device_takers import (
 from torchdev_lint.flow.read_alone.evidence import TESTING, has_tests, tensor_parameters
 from torchdev_lint.flow.read_alone.host_functions import HOST_CLASS, HOST_FILE
 from torchdev_lint.flow.read_alone.written_evidence import path_of
-from torchdev_lint.flow.syntax.trees import dotted, says_device, walk
+from torchdev_lint.flow.syntax.trees import dotted, says_device, transfers, walk
 from torchdev_lint.torch_api.modules import CONTAINERS, WITHOUT_PARAMETERS
 from torchdev_lint.torch_api.tensor_surface import TENSOR_NAMES
 
@@ -330,14 +330,8 @@ class _Scope:
                     return True
                 if isinstance(above, cst.Assign):
                     names |= {text for one in above.targets if (text := dotted(one.target)) is not None}
-            for node in walk(root) if names else ():
-                if (
-                    isinstance(node, cst.Call)
-                    and isinstance(node.func, cst.Attribute)
-                    and node.func.attr.value in ("to", "cuda")
-                    and any(mentioned([node.func.value], one) for one in names)
-                ):
-                    return True
+            if names and any(mentioned([moved], one) for _, moved in transfers(root) for one in names):
+                return True
         return False
 
     # -- methods of elements, by their name --------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from torchdev_lint.flow.domain.lattice import (
 from torchdev_lint.flow.mistakes.all_together import are_together
 from torchdev_lint.flow.mistakes.brought_by_callees import is_brought
 from torchdev_lint.flow.read_alone.evidence import ONLY_TENSORS, in_a_test
+from torchdev_lint.flow.syntax.naming import is_loader_name
 from torchdev_lint.flow.syntax.trees import all_parameters, dotted, walk
 from torchdev_lint.flow.telling import attribution
 from torchdev_lint.torch_api import tensor_methods
@@ -164,8 +165,7 @@ _BATCH = re.compile(
     r"(?i)(?:^|_)(?:batch|batch_data|batch_dict|data_batch|inputs?|model_inputs|sample|samples|features|encod(?:ing|ings|ed)|tokens|tokenized|targets?|"
     r"labels|feed_dict)$"
 )
-_LOADER = re.compile(r"(?i)(?:^|_)(?:data_?loader|loader|dl)\d*$")
-"""Names of mappings of tensors, and of what gives them."""
+"""Names of mappings of tensors."""
 
 
 def _is_no_module(whole: cst.CSTNode, receiver: cst.BaseExpression) -> bool:
@@ -184,8 +184,7 @@ def holds_batch(whole: cst.CSTNode, name: str) -> bool:
     if _BATCH.search(name):
         return True
     return any(
-        _LOADER.search((dotted(loop.iter) or "").rpartition(".")[2]) is not None
-        and is_target(loop.target, name)
+        is_loader_name(dotted(loop.iter) or "") and is_target(loop.target, name)
         for loop in walk(whole)
         if isinstance(loop, cst.For)
     )

@@ -17,7 +17,8 @@ from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.domain.lattice import Cpu, Origin
 from torchdev_lint.flow.domain.values import Object, Tensor
 from torchdev_lint.flow.read_alone.evidence import ONLY_TENSORS, resolved_path, takes_tensors
-from torchdev_lint.flow.syntax.trees import dotted, remembered, walk
+from torchdev_lint.flow.syntax.naming import is_loss_name
+from torchdev_lint.flow.syntax.trees import dotted, remembered, transfers, walk
 from torchdev_lint.torch_api.devices import DEVICE_NAME
 
 _NO_TENSOR = re.compile(
@@ -29,8 +30,6 @@ _NETWORK = re.compile(r"(?i)model|net(?:work)?$|encoder|decoder|backbone|classif
 _TARGET = re.compile(r"(?i)target|label|truth|^y$|^gt")
 """Names of what a loss compares with: who only moves these may well leave the inputs to `DataParallel`, wherever that wraps the model
 (torch/nn/parallel/data_parallel.py, `scatter`)."""
-_LOSS = re.compile(r"(?i)(?:^|_)(?:loss|criterion|crit)(?:_f(?:n|unc\w*))?$")
-"""Names of losses, whose two first arguments are tensors."""
 
 _COLLATES = re.compile(r"\bcollate_fn\s*=(?!\s*None)")
 """The file has a loader whose batches are made by a function of the program: what a model gets may be a list of anything."""
@@ -121,11 +120,7 @@ def _left_of_tuple(frame: Frame, names: tuple[str, ...]) -> dict[str, bool]:
 def _moves_for_the_loss(frame: Frame, moved: set[str]) -> bool:
     """Whether the function moves nothing but what a loss compares with: its model may be one that brings its inputs."""
     return all(map(_TARGET.search, moved)) and not any(
-        isinstance(node, cst.Call)
-        and isinstance(node.func, cst.Attribute)
-        and node.func.attr.value in ("to", "cuda")
-        and dotted(node.func.value) not in moved
-        for node in walk(_body(frame))
+        dotted(other) not in moved for _, other in transfers(_body(frame))
     )
 
 
@@ -356,7 +351,7 @@ def _given_as_tensors(
         if path is not None:
             if takes_tensors(path, index):
                 yield argument.value.value, True
-        elif _LOSS.search(name) is not None and index < 2:
+        elif is_loss_name(name) and index < 2:  # whose two first arguments are tensors
             yield argument.value.value, True
         elif _NETWORK.search(name) is not None:
             yield argument.value.value, False

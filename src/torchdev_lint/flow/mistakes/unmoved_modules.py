@@ -33,6 +33,7 @@ from torchdev_lint.flow.read_alone.written_modules import (
     parameter_for,
 )
 from torchdev_lint.flow.read_alone.written_tensors import Reading
+from torchdev_lint.flow.syntax.naming import is_loss_name, is_model_name
 from torchdev_lint.flow.syntax.trees import SCOPES, bound_to, dotted, last_name, receiver_name, walk
 from torchdev_lint.torch_api.modules import MODULE_EVIDENCE
 
@@ -46,7 +47,6 @@ _MOVERS = frozenset("lightning pytorch_lightning accelerate deepspeed fastai".sp
 _PLAIN_BASE = re.compile(r"(?:Callback|Mixin|ABC|Estimator|Generic(?:\[.*)?|Protocol|object|Interface)$")
 """Base classes, by name, that do not know what a class keeps."""
 _OWN_DEVICE = re.compile(r"\bself\.(?:_?device|use_cuda|use_gpu|cuda|gpu)\b(?!\()")
-_CALLED_MODULE = re.compile(r"(?i)^_?(?:module|model|net|network|criterion|backbone|encoder|decoder)s?_?$")
 _NO_RUNS = MODULE_EVIDENCE | frozenset("save save_pretrained load config compile extra_repr".split())
 _ASKS_MACHINE = re.compile(r"(?i)device|cuda|gpu|distributed|parallel")
 
@@ -283,7 +283,7 @@ def _is_module(frame: Frame, nodes: Sequence[cst.CSTNode], name: str, call: cst.
     maker = dotted(call.func) or ""
     if not maker.startswith("self.") or is_told_where(frame, call):
         return False
-    if _CALLED_MODULE.search(name[5:]) is not None and maker == name.rstrip("_"):
+    if (is_model_name(name) or is_loss_name(name)) and maker == name.rstrip("_"):
         return True
     return any(
         isinstance(one, cst.Attribute) and one.attr.value in MODULE_EVIDENCE and dotted(one.value) == name

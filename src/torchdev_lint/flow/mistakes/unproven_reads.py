@@ -19,17 +19,12 @@ from torchdev_lint.flow.domain.values import Function, Tensor, Value
 from torchdev_lint.flow.mistakes.forwarding import parameters
 from torchdev_lint.flow.read_alone.evidence import TESTING, in_a_test
 from torchdev_lint.flow.read_alone.host_functions import draws, is_computed, works_on_host
+from torchdev_lint.flow.syntax.naming import is_model_name
 from torchdev_lint.flow.syntax.trees import dotted, walk
 from torchdev_lint.flow.telling import attribution
 from torchdev_lint.flow.torch_calls.tensor_values import tensor_device
 from torchdev_lint.torch_api.distributions import DRAWS, PARAMETERS
 from torchdev_lint.torch_api.tensor_surface import TENSOR_NAMES
-
-_MODEL = re.compile(
-    r"(?i)(?:^|_)(?:model|net|network|policy|actor|critic|encoder|decoder|generator|discriminator|backbone|classifier|forward)"
-    r"(?:_fn|_func)?\d*$"
-)
-"""What models, and what runs them, are called."""
 
 _DISTRIBUTION = re.compile(r"(?i)(?:^|_)(?:\w*dist|\w*distribution|posterior|prior)s?$")
 """What distributions are called."""
@@ -122,6 +117,12 @@ def _is_for_host(function: Function) -> bool:
 # -- what is read
 
 
+def _runs_a_model(name: str) -> bool:
+    """Whether a model, or what runs it, is called so: `net`, `apply_model_fn`, `forward`."""
+    stem = re.sub(r"_(?:fn|func)$", "", name)
+    return is_model_name(stem) or stem.endswith("forward")
+
+
 def _origin(frame: Frame, node: cst.BaseExpression, hops: int = _HOPS) -> str:
     """What the text shows of what is read, that would be on an accelerator where there is one; empty where it may be anything."""
     found = ""
@@ -133,7 +134,7 @@ def _origin(frame: Frame, node: cst.BaseExpression, hops: int = _HOPS) -> str:
                     return ""
                 if name in _OF_DISTRIBUTIONS and _is_called(inner, _DISTRIBUTION):
                     return "where the parameters of the distribution are"
-                if _MODEL.search(name):
+                if _runs_a_model(name):
                     return "where the model is"
                 if dotted(inner) in ("torch", "F", "nn.functional"):
                     return found or _of_arguments(frame, arguments, hops)
@@ -143,7 +144,7 @@ def _origin(frame: Frame, node: cst.BaseExpression, hops: int = _HOPS) -> str:
                     return ""  # what cannot be read may give anything from the CPU
                 current = inner
             case cst.Call(func=cst.Name(value=name)):
-                return "where the model is" if _MODEL.search(name) else ""
+                return "where the model is" if _runs_a_model(name) else ""
             case cst.Attribute(value=inner, attr=cst.Name(value=name)):
                 if name == "grad":
                     return "where the parameter is"

@@ -32,6 +32,7 @@ from torchdev_lint.flow.project import caller_results
 from torchdev_lint.flow.read_alone.written_evidence import GENERATOR, MAKES, path_of
 from torchdev_lint.flow.read_alone.written_looks import Factory, Look
 from torchdev_lint.flow.read_alone.written_tensors import Reading
+from torchdev_lint.flow.syntax.naming import OWN_DEVICE
 from torchdev_lint.flow.syntax.trees import all_parameters, dotted, says_device, walk
 from torchdev_lint.flow.telling.attribution import worth_telling
 from torchdev_lint.flow.telling.cures import moved_where_wanted
@@ -39,9 +40,6 @@ from torchdev_lint.torch_api.factories import TAKES_DEVICE
 
 _ASKED = re.compile(r"(?:device *= *|\. *to *\()(?!self\b|cls\b)\w+ *(?:\. *\w+ *)*\. *device\b")
 """A tensor asked where it is."""
-
-_OWN_DEVICE = re.compile(r"\bself *\. *(?:\w+ *\. *)*\w*device\b(?! *\()")
-"""A device that a class keeps, or asks of what it holds."""
 
 
 def check(frame: Frame, function: Function) -> None:
@@ -234,5 +232,5 @@ def _of_class(frame: Frame, function: Function, factory: Factory) -> Look | None
         or not {"staticmethod", "classmethod"}.isdisjoint(function.decorators)
     ):
         return None
-    named = _OWN_DEVICE.search(frame.analysis.text(owner.node))
+    named = OWN_DEVICE.search(frame.analysis.text(owner.node))
     return None if named is None else Look(there=named[0].replace(" ", ""))

@@ -38,6 +38,7 @@ from torchdev_lint.flow.mistakes.returned_factories import (
 )
 from torchdev_lint.flow.project import caller_results
 from torchdev_lint.flow.read_alone.written_evidence import holds_nothing
+from torchdev_lint.flow.syntax.naming import OWN_DEVICE
 from torchdev_lint.flow.syntax.trees import dotted, walk
 from torchdev_lint.flow.telling.attribution import worth_telling
 from torchdev_lint.flow.telling.cures import beside_self, moved_where_wanted
@@ -50,9 +51,6 @@ KEPT_ON_HOST = re.compile(
     r"(?:^|_)(?:save|log|plot|write|loader|dataset|sampler)|(?:dataset|loader|sampler)$"
 )
 """Functions, by name, that keep or show what they are given."""
-
-_OWN_DEVICE = re.compile(r"\bself *\. *(?:\w+ *\. *)*_?device\b(?!\s*=[^=])")
-"""A device that a class asks of itself, or of what it holds."""
 
 
 def note(frame: Frame, values: Iterable[Value], where: cst.CSTNode, how: str) -> None:
@@ -214,7 +212,7 @@ def _at_hand(frame: Frame, origin: Origin) -> tuple[str | None, str, Leaf] | Non
     if frame.state(receiver).kind == "module" and isinstance(there, Symbol):
         own = beside_self(frame, origin)
         return own, "the module's device" if own is None else f"`{own}`", there
-    named = _OWN_DEVICE.search(frame.analysis.text(function.owner.node))
+    named = OWN_DEVICE.search(frame.analysis.text(function.owner.node))
     if named is None:
         return None
     text = named[0].replace(" ", "")

@@ -21,6 +21,7 @@ from torchdev_lint.flow.instances.classes import ClassModel
 from torchdev_lint.flow.project.project_calls import argument_given, calls_of
 from torchdev_lint.flow.read_alone.evidence import TESTING, has_tests
 from torchdev_lint.flow.read_alone.generator_uses import Reading, Use, is_keyword, kept_uses, makers_in
+from torchdev_lint.flow.syntax.naming import OWN_DEVICE
 from torchdev_lint.flow.syntax.trees import all_parameters, dotted, holds, remembered, walk
 
 _SPEAKS = re.compile(r"\bGenerator\b|generator *=")
@@ -29,7 +30,6 @@ _PREPARES = re.compile(r"(?i)data_?set|datamodule|loader|collat|transform(?!er)|
 _SAMPLER = re.compile(r"(?:^|\.)(?:Batch|Random|Distributed|Weighted\w*|Subset\w*)?Sampler$")
 """What samplers of data are derived from."""
 
-_OWN_DEVICE = re.compile(r"\bself *\. *(?:\w+ *\. *)*_?device\b(?! *\()")
 _CPU = re.compile(r"(?i)\bcpu\b")
 _SAYS_HOST = re.compile(r"(?i)#.*\bcpu\b|Generator\((?:device *= *)?(?:torch\.device\()?[\"']cpu")
 """A comment that speaks of the CPU, or a generator that is made there and says so."""
@@ -113,7 +113,7 @@ def _kept(
 ) -> Iterator[UnstatedGenerator]:
     """A generator that a module keeps, or a class that keeps a device, too: told by what it draws with it."""
     owner = function.owner
-    named = None if owner is None else _OWN_DEVICE.search(function.frame.analysis.text(owner.node))
+    named = None if owner is None else OWN_DEVICE.search(function.frame.analysis.text(owner.node))
     if owner is None or (named is None and not owner.is_module):
         return
     uses = list(kept_uses(function, kept.near))

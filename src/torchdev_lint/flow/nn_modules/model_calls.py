@@ -43,6 +43,7 @@ from torchdev_lint.flow.nn_modules import registration, seen_to_work
 from torchdev_lint.flow.project import project_forwards, settings
 from torchdev_lint.flow.read_alone.evidence import TESTING, in_a_test
 from torchdev_lint.flow.read_alone.host_functions import may_take_from_host
+from torchdev_lint.flow.syntax.naming import is_loss_name
 from torchdev_lint.flow.syntax.trees import dotted
 from torchdev_lint.flow.telling.attribution import host_was_chosen, report_at, worth_telling
 from torchdev_lint.flow.telling.cures import Callee
@@ -189,16 +190,13 @@ def _is_sequential(frame: Frame, callee: Callee) -> bool:
     )
 
 
-_LOSS_NAME = re.compile(r"(?i)(?:^|[._])(?:loss|criterion|crit)(?:_f(?:n|unc\w*))?$")
-
-
 def _may_be_brought(callee: Callee, found: Conflict) -> bool:
     """Whether a model of which little is known may bring an input itself that is left where it comes from.
 
     `DataParallel` does, so that programs move the target and not the input. Losses do not.
     """
     root = None if found.right.origin is None else found.right.origin.root()
-    loss = callee.is_loss or _LOSS_NAME.search(callee.text) is not None
+    loss = callee.is_loss or is_loss_name(callee.text)
     return root is not None and root.what == "left" and not loss
 
 

@@ -25,6 +25,7 @@ from torchdev_lint.flow.project.project_calls import (
     made_calls,
     position_of,
 )
+from torchdev_lint.flow.syntax.naming import is_loader_name
 from torchdev_lint.flow.syntax.trees import SCOPES, all_parameters, dotted, names_bound, walk
 from torchdev_lint.torch_api.devices import DEVICE_NAME
 from torchdev_lint.torch_api.distributions import MODULES as DISTRIBUTIONS
@@ -36,8 +37,6 @@ MAX_DEPTH = 3
 
 Place = Either["host", "elsewhere", "unknown"]
 
-_LOADER = re.compile(r"(?i)(?:^|_)(?:data_?)?loader$|^(?:train|val|valid|test)_?(?:iter|dl)$")
-"""Names of what gives batches, which are on the CPU until somebody moves them."""
 _SAYS_HOST = re.compile(r"(?i)_(?:cpu|on_host)$|^cpu_")
 """Names that say where what they hold is: `scale_cpu`."""
 _MAY_MOVE = re.compile(r"(?i)device|cuda|gpu|(?<!re)move|^prepare$|accelerat|prefetch|to_var|_to$")
@@ -416,7 +415,7 @@ def _place(frame: Frame, expression: cst.BaseExpression, scope: _Scope, steps: i
                 if scope.before[index][0] == name:
                     earlier = replace(scope, before=scope.before[:index])
                     return _place(frame, scope.before[index][1], earlier, steps - 1)
-            if _LOADER.search(name):
+            if is_loader_name(name):  # batches are on the CPU until somebody moves them
                 return "host"
             if scope.function is None or not scope.has_parameter(name):
                 return "unknown"

@@ -12,7 +12,7 @@ import libcst as cst
 
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.domain.lattice import Cpu, Leaf
-from torchdev_lint.flow.syntax.trees import SCOPES, dotted, holds, names_bound, walk
+from torchdev_lint.flow.syntax.trees import SCOPES, dotted, holds, names_bound, transfers, walk
 
 Statement = cst.BaseStatement | cst.BaseSmallStatement
 
@@ -281,12 +281,7 @@ def _part_for(target: cst.CSTNode, value: cst.BaseExpression, name: str) -> cst.
 
 def moves(node: cst.CSTNode) -> bool:
     """Whether something is moved there."""
-    return any(
-        isinstance(part, cst.Call)
-        and isinstance(part.func, cst.Attribute)
-        and part.func.attr.value in ("to", "cuda")
-        for part in walk(node)
-    )
+    return any(True for _ in transfers(node))
 
 
 _MEASURES = frozenset({"size", "shape", "dim", "ndim", "numel", "dtype"})

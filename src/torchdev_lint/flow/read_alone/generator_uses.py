@@ -14,6 +14,7 @@ from torchdev_lint.flow.project.project_calls import argument_given
 from torchdev_lint.flow.read_alone.device_spellings import is_called_device
 from torchdev_lint.flow.read_alone.evidence import TENSOR_ANNOTATION
 from torchdev_lint.flow.read_alone.written_evidence import GENERATOR, MAKES, path_of
+from torchdev_lint.flow.syntax.naming import is_model_name
 from torchdev_lint.flow.syntax.trees import (
     all_parameters,
     bound_to,
@@ -36,11 +37,6 @@ _DATA = re.compile(
 
 _PIPELINE = re.compile(r"(?i)(?:^|_)pipe(?:line)?s?\d*$|Pipeline$|^randn_tensor$")
 """Pipelines of diffusers, and what they draw with: with a generator of the CPU they draw on the CPU (diffusers/utils/torch_utils.py)."""
-
-_MODEL = re.compile(
-    r"(?i)(?:^|_)(?:model|net|network|policy|actor|critic|unet|vae|encoder|decoder|backbone|transformer)\d*$"
-)
-"""What models are called."""
 
 _HOST = re.compile(r"(?i)(?:^|_)(?:cpu|host)(?:_|$)")
 """What is on the CPU, by its name: `weights_cpu`, `cpu_device`."""
@@ -352,7 +348,7 @@ class Reading:
                 yield f"{other}.device"
             elif self._is_annotated(other, _MODULE_ANNOTATION):
                 yield f"next({other}.parameters()).device"
-            elif _MODEL.search(other.rpartition(".")[2]) is not None or re.search(moved, written) is not None:
+            elif is_model_name(other) or re.search(moved, written) is not None:
                 yield other
 
     def _is_refused(self, call: cst.Call, argument: cst.Arg) -> bool:

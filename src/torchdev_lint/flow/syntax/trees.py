@@ -152,6 +152,17 @@ def says_device(arguments: Iterable[cst.Arg]) -> bool:
     return any(one.keyword is not None and one.keyword.value == "device" for one in arguments)
 
 
+def transfers(root: cst.CSTNode) -> Iterator[tuple[cst.Call, cst.BaseExpression]]:
+    """The calls that move something, `x.to(...)` and `x.cuda()`, each with what it moves, `x`."""
+    for node in walk(root):
+        if (
+            isinstance(node, cst.Call)
+            and isinstance(node.func, cst.Attribute)
+            and node.func.attr.value in ("to", "cuda")
+        ):
+            yield node, node.func.value
+
+
 def last_name(node: cst.CSTNode) -> str:
     """The last part of the name of what is called; empty where it has none."""
     return node.attr.value if isinstance(node, cst.Attribute) else (dotted(node) or "")

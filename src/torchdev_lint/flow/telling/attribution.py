@@ -46,7 +46,7 @@ from torchdev_lint.flow.read_alone.evidence import (
     tested_for_none,
 )
 from torchdev_lint.flow.read_alone.host_functions import HOST_FILE, shows_something, transforms_of
-from torchdev_lint.flow.syntax.trees import dotted, holds, receiver_name, says_device, walk
+from torchdev_lint.flow.syntax.trees import dotted, holds, receiver_name, says_device, transfers, walk
 from torchdev_lint.flow.torch_calls import device_values
 from torchdev_lint.flow.torch_calls.operands import Operand, place_of
 from torchdev_lint.torch_api.devices import DEVICE_NAME, names_only_the_cpu
@@ -169,14 +169,7 @@ def _taken_apart(node: cst.FunctionDef | cst.Lambda, name: str) -> Iterator[list
 
 def _moved_names(node: cst.FunctionDef | cst.Lambda) -> frozenset[str]:
     """The names of what a function moves by `x.to(...)` or `x.cuda()`."""
-    return frozenset(
-        part.func.value.value
-        for part in walk(node.body)
-        if isinstance(part, cst.Call)
-        and isinstance(part.func, cst.Attribute)
-        and part.func.attr.value in ("to", "cuda")
-        and isinstance(part.func.value, cst.Name)
-    )
+    return frozenset(moved.value for _, moved in transfers(node.body) if isinstance(moved, cst.Name))
 
 
 def belongs_to_host(frame: Frame, *, by_names: bool = True) -> bool:
