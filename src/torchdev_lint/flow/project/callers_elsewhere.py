@@ -163,8 +163,19 @@ def owner_of(frame: Frame, key: Key) -> Function | None:
 
 
 def _given(frame: Frame, node: cst.FunctionDef, parameter: str, owner: str, depth: int) -> Place:
+    """Where what the callers give for a parameter is; asked once, as many ways through `forward` and `step` lead to the same callers."""
+    known: dict[tuple[int, str, str, int], tuple[cst.CSTNode, Place]]
+    known = frame.analysis.notes.setdefault("given by callers", {})
+    key = id(node), parameter, owner, depth
+    if key not in known:
+        known[key] = node, "unknown"  # for those that lead back here
+        known[key] = node, _given_by_callers(frame, node, parameter, owner, depth)
+    return known[key][1]
+
+
+def _given_by_callers(frame: Frame, node: cst.FunctionDef, parameter: str, owner: str, depth: int) -> Place:
     position = position_of(node, parameter)
-    if position is None or depth >= MAX_DEPTH:
+    if position is None or depth >= MAX_DEPTH or (depth and _has_every_class(node.name.value)):
         return "unknown"
     if _goes_along(node, parameter):
         return "host"
@@ -239,6 +250,15 @@ _PICTURE = re.compile(r"(?:image|img|picture|pic|sample)s?$")
 
 def _prepares(frame: Frame, function: cst.FunctionDef, depth: int) -> bool:
     """Whether a function gives out the items of a data set, or is only called by one that does, as far as any calls it."""
+    known: dict[tuple[int, int], tuple[cst.CSTNode, bool]]
+    known = frame.analysis.notes.setdefault("prepares items", {})
+    key = id(function), depth
+    if key not in known:
+        known[key] = function, _is_of_items(frame, function, depth)
+    return known[key][1]
+
+
+def _is_of_items(frame: Frame, function: cst.FunctionDef, depth: int) -> bool:
     names = [one.name.value for one in function.params.params[:2]]
     if function.name.value == "__getitem__" or (
         function.name.value == "__call__" and len(names) == 2 and _PICTURE.match(names[1])
@@ -487,8 +507,15 @@ def _is_none(node: cst.BaseExpression | None) -> bool:
     return isinstance(node, cst.Name) and node.value == "None"
 
 
+def _has_every_class(method: str) -> bool:
+    """Whether a method is called alike in all classes, so that its name does not say whose it is."""
+    return method == "forward" or method.startswith("__")
+
+
 def _returned(frame: Frame, name: str, call: cst.Call, scope: _Scope, steps: int) -> Place:
     """Where what a function of the project returns for this call is; a place that is not known of any of its ways is not known."""
+    if _has_every_class(name):
+        return "unknown"
     node = definition_of(frame, name, method=isinstance(call.func, cst.Attribute))
     if node is None or scope.depth >= MAX_DEPTH or scope.is_within(node):
         return "unknown"

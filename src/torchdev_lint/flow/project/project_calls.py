@@ -21,6 +21,7 @@ Made = tuple[cst.Call, "cst.FunctionDef | None", bool, cst.Module]
 """A call, the outermost function that it stands in, whether that is a method of what works on the host, as data sets do, and the file."""
 
 
+@remembered(cst.Module)
 def _all_calls(module: cst.Module) -> dict[str, list[Made]]:
     """The calls of a file by the last name of what is called."""
     found: dict[str, list[Made]] = {}
@@ -40,9 +41,6 @@ def _all_calls(module: cst.Module) -> dict[str, list[Made]]:
 
     collect(module, None, False)
     return found
-
-
-_calls_of_another = remembered(cst.Module)(_all_calls)
 
 
 def calls_of(
@@ -85,7 +83,7 @@ def made_calls(frame: Frame, name: str, owner: str, *, elsewhere: bool = True) -
         if _has_its_own(frame, module, name, owner):
             continue
         prepares = HOST_FILE.search(path) is not None
-        for call, function, on_host, _ in _calls_of_another(module).get(name, ()):
+        for call, function, on_host, _ in _all_calls(module).get(name, ()):
             yield call, function, prepares or on_host, module
 
 
