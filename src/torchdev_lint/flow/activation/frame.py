@@ -54,7 +54,7 @@ Outcome = TypeVar("Outcome")
 EXPRESSIONS: dict[type[cst.CSTNode], ExpressionHandler] = {}
 STATEMENTS: dict[type[cst.CSTNode], StatementHandler] = {}
 
-MAX_CALL_DEPTH = 8
+MAX_CALL_DEPTH = 12
 """Calls are followed into the file's own functions this deep."""
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from torchdev_lint.flow.activation.frame import MAX_CALL_DEPTH, Frame
@@ -384,8 +386,24 @@ def is_property(function: Function) -> bool:
 
 
 def call_without_arguments(frame: Frame, function: Function) -> Value:
-    """The result of reading a property."""
-    return call(frame, function, CallSite(function.node))
+    """The result of reading a property; one that is cached is an attribute from then on, whatever it was computed of."""
+    value = call(frame, function, CallSite(function.node))
+    thing = function.receiver
+    if (
+        "cached_property" in function.decorators
+        and isinstance(thing, Object)
+        and thing.key[0] == "made"
+        and not _may_be_computed_again(frame, function)
+    ):
+        frame.set_state(thing, frame.state(thing).with_attribute(function.name, value))
+    return value
+
+
+def _may_be_computed_again(frame: Frame, function: Function) -> bool:
+    """Whether the class lets go of what is cached: `del self.rays`, `self.__dict__.pop("rays", None)`."""
+    lets_go = re.compile(rf"__dict__|\bvars\(|\bdelattr\(|\bdel [^\n]*\.{function.name}\b")
+    owners = [] if function.owner is None else function.owner.lineage()
+    return any(lets_go.search(owner.frame.analysis.text(owner.node)) is not None for owner in owners)
 
 
 def _bind(child: Frame, function: Function, site: CallSite) -> dict[str, Value]:

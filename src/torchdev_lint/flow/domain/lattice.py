@@ -421,6 +421,25 @@ def _is_left_behind(device: Device, other: Device) -> bool:
     return follows and not any(map(may_tell_where, device_atoms(device)))
 
 
+OUTGROWN = "outgrown"
+"""The end of the key of a condition that asks whether what is kept is too small: `seq_len > self.cached_length`, 64 at first."""
+
+
+def _as_long_as_enough(device: Device) -> Device:
+    """The device of what a class keeps while that is large enough, where it is on the CPU as it was made at first.
+
+    It was made at first to be used: `self.grow(64)` in `__init__`, and `if seq_len > self.length: self.grow(seq_len)` in `forward`.
+    """
+    if not isinstance(device, Choice):
+        return device
+    atom = device.guard
+    if not isinstance(atom, Atom) or atom.kind != "opaque" or atom.key[-1] != OUTGROWN:
+        return device
+    kept = device.otherwise
+    is_first = isinstance(kept, Cpu) and kept.origin is not None and kept.origin.passed(ATTRIBUTE)
+    return kept if is_first else device
+
+
 def _is_only_loaded(device: Device, other: Device, assignment: dict[Atom, bool]) -> bool:
     """Whether something is on the CPU because a file was loaded there in its place, and is else where `other` is: `if resume: ...`.
 
@@ -489,6 +508,7 @@ def conflict(left: Device, right: Device, path: Sequence[Formula] = ()) -> Confl
     the other side too: a tensor that is moved under a condition of its own was most likely moved whenever it matters, so
     that only a difference under *every* assignment counts.
     """
+    left, right = _as_long_as_enough(left), _as_long_as_enough(right)
     # most that meet are where one choice put them: whatever decides it, they are together
     if left == right or not _may_differ(left, right):
         return None

@@ -20,6 +20,7 @@ from torchdev_lint.flow.domain.conditions import (
     negate,
 )
 from torchdev_lint.flow.domain.lattice import (
+    OUTGROWN,
     Accelerator,
     Choice,
     Cpu,
@@ -56,7 +57,7 @@ from torchdev_lint.flow.domain.values import (
 )
 from torchdev_lint.flow.instances import dict_classes
 from torchdev_lint.flow.mistakes import device_indices
-from torchdev_lint.flow.syntax.trees import all_parameters
+from torchdev_lint.flow.syntax.trees import all_parameters, last_name
 from torchdev_lint.flow.torch_calls.device_values import as_device, literal_device
 from torchdev_lint.torch_api.devices import AVAILABILITY_NAME, parse
 
@@ -64,8 +65,17 @@ from torchdev_lint.torch_api.devices import AVAILABILITY_NAME, parse
 def opaque(frame: Frame, node: cst.CSTNode, value: Value | None = None) -> Formula:
     """A condition that is only known by its identity: a flag object, or this very evaluation."""
     if isinstance(value, Object):
-        return Atom("opaque", ("truth", value.key), value.text)
+        return Atom("opaque", ("truth", value.key), value.text or _asked_of_library(node))
     return Atom("opaque", ("node", id(node), frame.uid, frame.salt), _wanted(frame, node), node)
+
+
+def _asked_of_library(node: cst.CSTNode) -> str:
+    """`xpu_available` for `ipex.xpu.is_available()`: what such a condition is called otherwise; empty for any other."""
+    match node:
+        case cst.Call(func=cst.Attribute(value=library, attr=cst.Name(value="is_available"))):
+            return f"{last_name(library)}_available"
+        case _:
+            return ""
 
 
 def _wanted(frame: Frame, node: cst.CSTNode) -> str:
@@ -372,7 +382,8 @@ def compare_numbers(
             return opaque(frame, node) if holds is None else Constant(holds)
         case Object(), Literal(value=int() | float() as bound):
             # the same thing compared with the same number is one condition wherever it is asked
-            more = Atom("opaque", ("more", left.key, bound), f"{left.text} > {bound}", node)
+            kept = (OUTGROWN,) if bound > 1 and _asks_for_more(node) else ()
+            more = Atom("opaque", ("more", left.key, bound, *kept), f"{left.text} > {bound}", node)
             least = Atom("opaque", ("least", left.key, bound), f"{left.text} >= {bound}", node)
             compared: dict[type[cst.BaseCompOp], Formula] = {
                 cst.GreaterThan: more,
@@ -383,8 +394,27 @@ def compare_numbers(
             return compared.get(type(operator)) or opaque(frame, node)
         case Literal(), Object() if type(operator) in _MIRRORED:
             return compare_numbers(frame, node, _MIRRORED[type(operator)](), right, left)
+        case _, Literal(value=int(bound)) if bound > 1 and _asks_for_more(node):
+            key = "node", id(node), frame.uid, frame.salt, OUTGROWN
+            return Atom("opaque", key, _wanted(frame, node), node)
         case _:
             return opaque(frame, node)
+
+
+def _asks_for_more(node: cst.CSTNode) -> bool:
+    """`seq_len > self.cached_length`: whether what a class keeps is too small."""
+    match node:
+        case cst.Comparison(
+            comparisons=[
+                cst.ComparisonTarget(
+                    operator=cst.GreaterThan(),
+                    comparator=cst.Attribute(value=cst.Name(value="self")),
+                )
+            ]
+        ):
+            return True
+        case _:
+            return False
 
 
 def _counted(operator: cst.BaseCompOp, kind: str, count: int, text: str) -> Formula:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 import libcst as cst
@@ -523,9 +523,26 @@ def _forget_plain_tensors(frame: Frame, thing: Object, seen: frozenset[object]) 
         for part in each_of(held):
             if isinstance(part, Object):
                 _forget_plain_tensors(frame, part, seen | {thing.key})
-            elif state.kind == "instance":
+                continue
+            for one in _items_of(refreshed(frame.env, part)):
+                _forget_plain_tensors(frame, one, seen | {thing.key})
+            if state.kind == "instance":
                 escape(frame, part)
     frame.set_state(thing, replace(frame.state(thing), attributes=attributes))
+
+
+def _items_of(held: Value) -> Iterator[Object]:
+    """The objects in a container: `for table in self.tables.values(): table.map(fn)`."""
+    match held:
+        case Items(items):
+            inner: Iterable[Value] = items
+        case Many(element):
+            inner = (element,)
+        case Entries(entries=entries, default=default):
+            inner = (*(entry for _, entry in entries), default)
+        case _:
+            inner = ()
+    yield from (one for part in inner for one in each_of(part) if isinstance(one, Object))
 
 
 def _may_apply_to(frame: Frame, state: State, name: str) -> bool:

@@ -28,6 +28,7 @@ from torchdev_lint.flow.domain.values import (
 )
 from torchdev_lint.flow.execution import truths
 from torchdev_lint.flow.mistakes import lost_index
+from torchdev_lint.flow.nn_modules.seen_to_work import DRIVEN
 from torchdev_lint.flow.project import accelerator_programs, chosen_by_condition, chosen_elsewhere
 from torchdev_lint.flow.project.accelerator_needs import is_marked_function, needs_accelerator
 from torchdev_lint.flow.project.compiled_kernels import needs_own_kernels
@@ -518,7 +519,7 @@ def _is_own_dict(frame: Frame, node: cst.CSTNode) -> bool:
             comparisons=[
                 cst.ComparisonTarget(comparator=cst.Attribute(value=receiver, attr=cst.Name(value=name)))
             ]
-        ) if frame.analysis.at_top:
+        ) if frame.analysis.at_top or DRIVEN in frame.analysis.notes:
             with frame.quietly():
                 thing = frame.evaluate(receiver)
             return isinstance(thing, Object) and name in frame.state(thing).attributes

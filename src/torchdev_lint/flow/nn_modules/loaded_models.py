@@ -21,6 +21,7 @@ from torchdev_lint.flow.mistakes.forwarding import (
     reads,
     says_unused,
 )
+from torchdev_lint.flow.project.project_calls import argument_at, position_of
 from torchdev_lint.flow.syntax.trees import dotted, remembered, walk
 from torchdev_lint.torch_api.devices import DEVICE_PARAMETERS
 
@@ -41,6 +42,8 @@ def check_function(analysis: Analysis, function: Function) -> None:
     if name is None or not _only_locates(node) or places_otherwise(node):
         return
     if is_imposed(function) or says_unused(analysis, node) or _is_moved_by_callers(analysis, node.name.value):
+        return
+    if _stays_on_host(analysis, node, declared[name]):
         return
     found = _returned_model(node, set(declared))
     if found is None:
@@ -135,6 +138,23 @@ def _returned_model(node: cst.FunctionDef, given: set[str]) -> tuple[str, cst.Ba
             wraps = (dotted(built[name].func) or "").endswith("DataParallel")
             return name, built[name] if wraps else place
     return None
+
+
+def _stays_on_host(analysis: Analysis, node: cst.FunctionDef, parameter: cst.Param) -> bool:
+    """Whether the device is the CPU by default, and all callers in the file leave it at that: the model is where it is said to be."""
+    match parameter.default:
+        case cst.SimpleString() as default if default.raw_value == "cpu":
+            name, position = parameter.name.value, position_of(node, parameter.name.value)
+        case _:
+            return False
+    calls = [
+        part for part in walk(analysis.module) if isinstance(part, cst.Call) and _calls(part, node.name.value)
+    ]
+    return bool(calls) and not any(
+        any(one.star for one in call.args)
+        or argument_at(call, -1 if position is None else position, name) is not None
+        for call in calls
+    )
 
 
 def _is_moved_by_callers(analysis: Analysis, name: str) -> bool:

@@ -444,6 +444,24 @@ def note_evidence(frame: Frame, thing: Object, method: str) -> None:
         frame.set_state(thing, replace(state, kind="module"))
 
 
+def _is_taken_out(node: cst.CSTNode) -> bool:
+    """Whether what is moved is taken out of a container, `self.resident.pop(0).to("cpu")`: one of those that were used before.
+
+    It is not said which, and whoever uses it again puts it back; who asks whether it is in there asks whether it was moved away.
+    """
+    match node:
+        case cst.Call(func=cst.Attribute(value=taken)):
+            while isinstance(taken, cst.Subscript):
+                taken = taken.value
+            return (
+                isinstance(taken, cst.Call)
+                and isinstance(taken.func, cst.Attribute)
+                and taken.func.attr.value in ("pop", "popleft", "popitem")
+            )
+        case _:
+            return False
+
+
 def transfer(frame: Frame, thing: Object, name: str, site: CallSite) -> Value:
     """The effect and result of `.to(...)`, `.cuda()`, `.cpu()` on a thing that is not known to be a tensor."""
     state = frame.state(thing)
@@ -451,6 +469,8 @@ def transfer(frame: Frame, thing: Object, name: str, site: CallSite) -> Value:
     if target is None:
         return thing
     device = device_values.moved_to(frame, target, site.node)
+    if _is_taken_out(site.node):
+        device = UNKNOWN_DEVICE
     frame.analysis.notes["moves a module", id(site.node)] = True
     attached_parts.forget(frame, thing)
     whole = attached_parts.whole_of(frame, thing)

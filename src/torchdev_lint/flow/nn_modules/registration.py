@@ -467,8 +467,8 @@ def check_late(frame: Frame, thing: Object, node: cst.CSTNode, seen: set[object]
     state = frame.state(thing)
     behind = False
     for name in state.registered:
-        held = state.attributes.get(name)
-        if not isinstance(held, Object):
+        held = _late_if_any(frame, state.attributes.get(name))
+        if held is None:
             continue
         api = frame.state(held).api
         if api in _MODULE_CONTAINERS:
@@ -511,6 +511,15 @@ def check_late(frame: Frame, thing: Object, node: cst.CSTNode, seen: set[object]
             ),
         )
     return behind
+
+
+def _late_if_any(frame: Frame, held: Value | None) -> Object | None:
+    """What a module holds; of several that a loop may have put there in turns, one that came too late, if all of them did."""
+    if isinstance(held, AnyOf):
+        things = [one for one in held.things if isinstance(one, Object)]
+        late = len(things) == len(held.things) and all(_is_late(frame.state(one).device) for one in things)
+        return things[0] if late else None
+    return held if isinstance(held, Object) else None
 
 
 def _function_called(node: cst.CSTNode) -> str:

@@ -23,7 +23,7 @@ HOST_FILE = re.compile(
 """Files, by name, of code that prepares data or shows it, or exports a model, on the host."""
 
 _HOST_FUNCTION = re.compile(
-    r"(?i)(?:^|_)(?:collate\w*|transforms?|augment\w*|preprocess\w*|convert\w*|plot\w*|draw\w*|show|visuali[sz]e\w*|imshow|save\w*|"
+    r"(?i)(?:^|_)(?:collat\w+|transforms?|augment\w*|preprocess\w*|convert\w*|plot\w*|draw\w*|show|visuali[sz]e\w*|imshow|save\w*|"
     r"export\w*|test|tests|setup|load\w*|tokeni[sz]e\w*|read\w*|write\w*|print\w*|report\w*|dump\w*|to_numpy|worker\w*|viterbi\w*)(?:_|$)"
 )
 """Functions, by name, that work on the host."""

@@ -66,6 +66,8 @@ def as_device(value: Value) -> Device:
             return literal_device(text)
         case Literal(value=int(index)):
             return Accelerator("cuda", index)
+        case Object(key=("parameter", *_), text=text) if _NAMES_THE_CPU.search(text):
+            return Cpu()
         case Object(key=key, text=text):
             return Symbol(device_key(key), text, assumed=_is_anothers(key, text))
         case DeviceType(device=device):
@@ -76,6 +78,8 @@ def as_device(value: Value) -> Device:
             return UNKNOWN_DEVICE
 
 
+_NAMES_THE_CPU = re.compile(r"(?i)^cpu_?dev(?:ice)?$|^dev(?:ice)?_cpu$")
+"""Parameters that are handed the CPU, as a fixture of tests is: `cpu_device`."""
 _CONFIGURATION = re.compile(
     r"(?i)(?:^|[._])(?:self|cls|args?|opts?|options|cfg|conf|config|configuration|hparams?|hp|params|settings|flags|context|ctx|"
     r"trainer|agent|runner|experiment|env|estimator|state)\Z"
