@@ -132,6 +132,8 @@ class Project:
         self._roots: dict[str, tuple[str, ...]] = {}
         self._mentions: dict[tuple[str, str], bool] = {}
         """By file and name: whether it can come from there by a star."""
+        self._entering: dict[str, str | None] = {}
+        """By name: the one file that enters something under it. A dict of options is asked for its names over and over."""
 
     def begin(self, analysis: Analysis, frame: Frame) -> None:
         """The file that is checked is about to be read: who imports it from elsewhere gets this very module."""
@@ -320,8 +322,11 @@ class Project:
 
         Of several it is not known which the program imports.
         """
-        found = [path for path, text in self.mentioning(name) or () if enters(text, name)]
-        return len(found) == 1 and found[0] not in self.files and self._load(found[0]) is not None
+        if name not in self._entering:
+            found = [path for path, text in self.mentioning(name) or () if enters(text, name)]
+            self._entering[name] = found[0] if len(found) == 1 else None
+        only = self._entering[name]
+        return only is not None and only not in self.files and self._load(only) is not None
 
     # -- what import statements bind
 
