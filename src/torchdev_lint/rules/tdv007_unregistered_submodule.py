@@ -66,5 +66,8 @@ def _fix(event: UnregisteredModule) -> NodeFix | None:
     if event.value is None or event.nn is None:
         return None
     kind = f"{event.nn}.ModuleDict" if event.container == "dict" else f"{event.nn}.ModuleList"
+    listing = getattr(event.value, "func", None)
+    if listing is not None:  # `list(members)`
+        return NodeFix((NodeEdit(listing, "replace", kind),), Applicability.UNSAFE, f"Keep them in `{kind}`")
     edits = (NodeEdit(event.value, "before", f"{kind}("), NodeEdit(event.value, "after", ")"))
     return NodeFix(edits, Applicability.UNSAFE, f"Keep them in `{kind}`")

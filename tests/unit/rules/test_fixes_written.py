@@ -380,3 +380,73 @@ def test_a_device_is_not_read_of_a_computed_attribute(name: str, content: list[s
         "    def reset_parameters(self):\n        self.freqs.take_over(torch.arange(len(self.freqs)).float())\n"
     )
     assert written(found(code, "TDV106")) == content
+
+
+NET = """class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        {layer}
+
+    def forward(self, x, hidden):
+        return self.rnn(x, hidden)
+
+    {decorator}def init_hidden({self}n):
+        {made}
+        return {states}
+
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+net = Net().to(device)
+
+
+def step(model):
+    hidden = model.init_hidden(2)
+    model(torch.ones(4, 2, 3, device=device), hidden)
+
+
+step(net)
+"""
+MADE = ", device=next(self.parameters()).device"
+
+
+@pytest.mark.parametrize(
+    ("given", "content"),
+    [
+        ({}, [MADE, MADE]),
+        ({"states": "h, c", "made": "h, c = torch.zeros(1, n, 3), torch.ones(1, n, 3)"}, [MADE, MADE]),
+        ({"states": "h, c", "made": "h = c = torch.zeros(1, n, 3)\n        c = c + 1"}, None),
+        ({"states": "torch.zeros(1, n, 3), torch.zeros(1, n, 3) + 1"}, None),
+        ({"layer": "self.rnn = rnn"}, None),
+        ({"decorator": "@staticmethod\n    ", "self": ""}, None),
+    ],
+)
+def test_states_of_a_module_are_made_where_it_is(given: dict[str, str], content: list[str] | None) -> None:
+    """What `init_hidden` returns is a tuple, which has no `.to`, and may be None for another caller."""
+    parts = {
+        "layer": "self.rnn = nn.LSTM(3, 3)",
+        "made": "pass",
+        "states": "torch.zeros(1, n, 3), torch.zeros(1, n, 3)",
+        "decorator": "",
+        "self": "self, ",
+    }
+    code = ("rnn = nn.LSTM(3, 3)\n" if "layer" in given else "") + NET.format(**(parts | given))
+    assert written(found(code, "TDV001")) == content
+
+
+@pytest.mark.parametrize(
+    ("kept", "content"),
+    [
+        ("list(members)", ["nn.ModuleList"]),
+        ("tuple(members)", ["nn.ModuleList"]),
+        ("[*members]", ["nn.ModuleList(", ")"]),
+        ("list(reversed(members))", ["nn.ModuleList"]),
+        ("sorted(members, key=id)", None),
+    ],
+)
+def test_a_listing_of_modules_becomes_a_module_list(kept: str, content: list[str] | None) -> None:
+    code = (
+        "class Ensemble(nn.Module):\n    def __init__(self, members):\n        super().__init__()\n"
+        f"        self.members = {kept}\n\n    def forward(self, x):\n        return [one(x) for one in self.members]\n\n"
+        "Ensemble([nn.Linear(3, 3)]).to('cuda')(torch.ones(3, device='cuda'))\n"
+    )
+    assert written(found(code, "TDV007")) == content

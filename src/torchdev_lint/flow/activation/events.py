@@ -132,6 +132,9 @@ class ModelCall:
     """The call that built the module, if it was never moved."""
     bound: Any = None
     """What gave the input its name, if PyTorch raises further down than at this call."""
+    made: tuple[Any, ...] = ()
+    """The factories that made the input, if it is a tuple that a method of a module returns; `made_target`: where they should."""
+    made_target: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -447,7 +447,7 @@ def publish_module(
             attribute=site.name,
             receiver=_receiver(site.node),
             container=container,
-            value=value if _is_display(value) else None,
+            value=value if _is_display(value) or _is_listed(value) else None,
             nn=name_of_nn(frame),
             meets=node,
             met_device=met_device,
@@ -630,6 +630,15 @@ def _moves_any(node: cst.CSTNode, names: set[str]) -> bool:
     match node:
         case cst.Call(func=cst.Attribute(value=cst.Name(value=name), attr=cst.Name(value=method))):
             return name in names and method in _MOVES
+        case _:
+            return False
+
+
+def _is_listed(value: cst.BaseExpression | None) -> bool:
+    """`list(members)`, `tuple(members)`."""
+    match value:
+        case cst.Call(func=cst.Name(value="list" | "tuple"), args=[cst.Arg(keyword=None, star="")]):
+            return True
         case _:
             return False
 

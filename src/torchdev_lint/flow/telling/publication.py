@@ -32,6 +32,7 @@ from torchdev_lint.flow.read_alone.bindings import bound_at, made_in_class
 from torchdev_lint.flow.syntax.trees import dotted, walk
 from torchdev_lint.flow.telling.attribution import Report, argument_of, called, report_at, transfer_of
 from torchdev_lint.flow.telling.cures import Callee, beside_self, made_by, name_of_object, target_expression
+from torchdev_lint.flow.telling.states_made import made_together
 from torchdev_lint.flow.torch_calls.operands import Operand
 
 WANTED = "wanted where it was moved"
@@ -74,6 +75,7 @@ def publish_model_call(
             unmoved = device.origin.root()
         built = _built(frame, report, callee, found, unmoved)
         target = built.target
+    made, made_target = made_together(report.frame, found.right) if report.place.mixed else ((), "")
     event = ModelCall(
         call=node,
         callee=callee.text,
@@ -93,6 +95,8 @@ def publish_model_call(
         transfer=transfer,
         built=built,
         bound=None if built is not None or transfer is not None else _bound(frame, report, callee, found),
+        made=made,
+        made_target=made_target,
     )
     if built is not None:
         anchor = built.node

@@ -1,0 +1,61 @@
+"""The states that a method of a module makes for it, several at once: `init_hidden` returns the two of an LSTM.
+
+Whoever hands them over holds a tuple, which has no `.to`, and may hold None instead: they are cured where they are made.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from torchdev_lint.flow.activation.frame import Frame
+from torchdev_lint.flow.domain.lattice import Cpu, Leaf
+from torchdev_lint.flow.syntax.trees import SCOPES, bound_to, holds, last_name, says_device, walk
+from torchdev_lint.torch_api.factories import TAKES_DEVICE
+
+
+def made_together(frame: Frame, given: Leaf) -> tuple[tuple[cst.Call, ...], str]:
+    """The factories that made what a method of a class of this file returns, and where its module is; none for anything else."""
+    origin = None if given.origin is None else given.origin.root()
+    if not isinstance(given, Cpu) or origin is None or origin.what != "factory":
+        return (), ""
+    for line in frame.source.module.body:
+        if isinstance(line, cst.ClassDef) and isinstance(line.body, cst.IndentedBlock):
+            for method in line.body.body:
+                if isinstance(method, cst.FunctionDef) and holds(method, origin.node):
+                    return _returned(line, method)
+    return (), ""
+
+
+def _returned(owner: cst.ClassDef, method: cst.FunctionDef) -> tuple[tuple[cst.Call, ...], str]:
+    ways = [one.value for one in walk(method.body, below=SCOPES) if isinstance(one, cst.Return)]
+    if len(ways) != 1 or method.decorators or not method.params.params or not _registers(owner):
+        return (), ""
+    match ways[0]:
+        case cst.Tuple(elements=elements):
+            made = [_made(method, element.value) for element in elements]
+        case _:
+            return (), ""
+    calls = tuple(call for call in made if call is not None)
+    receiver = method.params.params[0].name.value
+    return (calls, f"next({receiver}.parameters()).device") if len(calls) == len(made) else ((), "")
+
+
+def _made(method: cst.FunctionDef, value: cst.BaseExpression) -> cst.Call | None:
+    """The factory that gives a part of what is returned, here or where its only name was bound."""
+    if isinstance(value, cst.Name):
+        bound = list(bound_to(method.body, value.value))
+        value = bound[0] if len(bound) == 1 else value
+    if isinstance(value, cst.Call) and value.args and last_name(value.func) in TAKES_DEVICE:
+        return None if says_device(value.args) else value
+    return None
+
+
+def _registers(owner: cst.ClassDef) -> bool:
+    """Whether a class makes layers in `__init__`: then it has parameters."""
+    return any(
+        isinstance(part, cst.Call)
+        and isinstance(part.func, cst.Attribute)
+        and isinstance(part.func.value, cst.Name)
+        and part.func.value.value == "nn"
+        for part in walk(owner)
+    )
