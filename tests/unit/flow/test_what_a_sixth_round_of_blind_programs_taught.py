@@ -301,3 +301,60 @@ def test_parts_made_at_first_use(moved: str, found: list[str], tmp_path: Path) -
     (tmp_path / "pyproject.toml").touch()
     told = check_source(EXPERIMENT, str(tmp_path / "experiment.py"), DEFAULT, DiskSources())
     assert [one.code for one in told] == found
+
+
+REGISTRY = """\
+LOSSES = {}
+
+
+def register(cls):
+    LOSSES[cls.__name__] = cls
+    return cls
+"""
+LOSS = """\
+import torch
+from parts.registry import register
+
+
+@register
+class Weighted:
+    def __init__(self, device="cpu"):
+        self.weight = torch.ones(3, device=device)
+
+    def __call__(self, given):
+        return (given * self.weight).sum()
+"""
+SCRIPT = """\
+import torch
+from {start} import LOSSES
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def run():
+    loss = LOSSES["Weighted"]({told})
+    return loss(torch.ones(3, device=device))
+
+
+if __name__ == "__main__":
+    run()
+"""
+
+
+@pytest.mark.parametrize("outer", [False, True])
+@pytest.mark.parametrize(("told", "found"), [("", ["TDV004"]), ("device", [])])
+def test_scripts_of_a_package_that_fills_a_registry(
+    told: str, found: list[str], outer: bool, tmp_path: Path
+) -> None:
+    """To import a file of a package is to run its `__init__.py`, and what that imports."""
+    package = tmp_path / "parts"
+    package.mkdir()
+    (package / "__init__.py").write_text("from parts import losses\n")
+    (package / "registry.py").write_text(REGISTRY)
+    (package / "losses.py").write_text(LOSS)
+    (tmp_path / "train.py").write_text(SCRIPT.format(start="parts.registry", told=told))
+    if outer:
+        (tmp_path / "main.py").write_text("from train import run\n\nrun()\n")
+    (tmp_path / "pyproject.toml").touch()
+    told_of = check_source(LOSS, str(package / "losses.py"), DEFAULT, DiskSources())
+    assert [one.code for one in told_of] == found

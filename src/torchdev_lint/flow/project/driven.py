@@ -6,6 +6,7 @@ A function that is read on its own meets what it makes with an argument, or with
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 
@@ -24,7 +25,8 @@ from torchdev_lint.flow.domain.lattice import Leaf
 from torchdev_lint.flow.domain.values import Function
 from torchdev_lint.flow.nn_modules.seen_to_work import DRIVEN, comes_through, is_given_on_host, met
 from torchdev_lint.flow.project.absent_arguments import is_only_called
-from torchdev_lint.flow.project.accelerator_programs import leading_here
+from torchdev_lint.flow.project.accelerator_programs import MAX_FILES, importing, leading_here
+from torchdev_lint.flow.project.reach import imported_by
 from torchdev_lint.flow.syntax.trees import all_parameters
 
 _COMPUTES = re.compile(
@@ -78,7 +80,30 @@ def _scripts(analysis: Analysis) -> list[str]:
     own = analysis.source.path
     leading = leading_here(analysis) or {}
     found = [path for path, (_, is_last) in leading.items() if is_last and path != own]
+    if any(os.path.basename(path) == "__init__.py" for path in found):
+        found = list(dict.fromkeys(script for path in found for script in _of_package(analysis, path)))
     return found if len(found) <= MAX_SCRIPTS else []
+
+
+def _of_package(analysis: Analysis, file: str) -> list[str]:
+    """The scripts that run a package's `__init__.py`, which fills a registry: they import from the package, by whatever file."""
+    directory, base = os.path.split(file)
+    if base != "__init__.py":
+        return [file]
+    pending = [
+        path
+        for path, text in analysis.imports.mentioning(os.path.basename(directory)) or ()
+        if not path.startswith(directory + os.sep)
+        and any(one.startswith(directory + os.sep) for one, _ in imported_by(analysis, path, text))
+    ]
+    found: dict[str, bool] = {}
+    while pending and len(found) <= MAX_FILES:
+        path = pending.pop()
+        if path not in found:
+            users = [user for user, _ in importing(analysis, path) if user != path]
+            found[path] = not users
+            pending += users
+    return [path for path, is_last in found.items() if is_last]
 
 
 def _is_refuted(analysis: Analysis, event: Event) -> bool:
