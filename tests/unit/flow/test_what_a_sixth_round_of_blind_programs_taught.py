@@ -213,6 +213,33 @@ CASES: dict[str, tuple[str, Ways]] = {
         """,
         [("print(camera.pose)", []), ("print(camera.directions)", ["TDV004"])],
     ),
+    "an object that gives another one is moved in vain": (
+        """
+        class Batch:
+            def __init__(self, x, y):
+                self.x, self.y = x, y
+
+            def to(self, device):
+                {0}
+
+
+        def evaluate(loader):
+            for x, y in loader:
+                batch = Batch(x, y)
+                {1}
+                print(batch.x)
+        """,
+        [
+            (("return Batch(self.x.to(device), self.y.to(device))", "batch.to(device)"), ["TDV003"]),
+            (("return type(self)(self.x.to(device), self.y)", "batch.to(device)"), ["TDV003"]),
+            (("return Batch(self.x.to(device), self.y.to(device))", "batch = batch.to(device)"), []),
+            (("return Batch(self.x.to(device), self.y.to(device))", 'batch.to("cpu")'), []),
+            (("self.x = self.x.to(device); return self", "batch.to(device)"), []),
+            (("self.x = self.x.to(device); return Batch(self.x, self.y)", "batch.to(device)"), []),
+            (("move(self, device); return Batch(self.x, self.y)", "batch.to(device)"), []),
+            (("return self.moved(device)", "batch.to(device)"), []),
+        ],
+    ),
     "a mistake behind ten calls": (
         """
         class Keeper:

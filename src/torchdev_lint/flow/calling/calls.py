@@ -80,6 +80,7 @@ from torchdev_lint.flow.libraries import command_lines, library_calls
 from torchdev_lint.flow.mistakes import (
     brought_back,
     device_objects,
+    discarded_copies,
     host_reads,
     literals,
     lost_index,
@@ -560,6 +561,7 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
             if is_property(function):
                 # `self.teacher(x)`: what is read is called
                 return call_value(frame, call_without_arguments(frame, function), site)
+            discarded_copies.check(frame, thing, method, site)
             if not is_out_of_reach(frame, function, site):
                 return call(frame, function, site)
             if _brings_what_it_is_given(function):

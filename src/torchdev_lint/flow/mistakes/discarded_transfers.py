@@ -41,6 +41,12 @@ def discarded(frame: Frame, device: Device, site: CallSite, target: Device) -> N
         _publish(frame, site, site.receiver, target)
 
 
+def discarded_copy(frame: Frame, site: CallSite, target: Device) -> None:
+    """An object that was not moved, as its `to` gives another one, is used further down."""
+    if site.receiver is not None and _used_later(frame, site):
+        _publish(frame, site, site.receiver, target)
+
+
 def _only_indexes(frame: Frame, site: CallSite) -> bool:
     """Whether the tensor is used as an index and nothing else: it may stay on the CPU, whatever it indexes."""
     name = dotted(site.receiver)
