@@ -29,7 +29,8 @@ On a machine without an accelerator everything is on the CPU and nothing is seen
 Safe when the input is a tensor: `.to(device)` with the device that the module certainly has gives the same tensor where the
 program runs today. The device is written as the name that moved the module, if it still holds that value; else as
 the other input's `.device`; else as `next(model.parameters()).device`. Unsafe when the input may be a container,
-or when an explicit transfer to another accelerator is redirected.
+when an explicit transfer to another accelerator is redirected, or when the states that a method of a module returns
+(`return torch.zeros(n), torch.zeros(n)`) are made with `device=next(self.parameters()).device`.
 
 ## Known limits
 Apart from modules that are built for an argument, only what is certain is reported. A value whose origin is unknown (an argument

@@ -2,7 +2,8 @@
 
 ## What it does
 Finds `x.to(device)`, `x.cuda()` and `x.cpu()` of a tensor that stand as a statement of their own, and `x = x.to(device)` of what a loop
-runs over when nothing of its turn reads `x` any more: `for x in batch.values(): x = x.to(device)`.
+runs over when nothing of its turn reads `x` any more: `for x in batch.values(): x = x.to(device)`. So too `batch.to(device)` of an object
+whose class, a part of the program, has a `to` that returns another one and leaves the object as it is.
 
 ## Why it fails
 `Tensor.to` returns a copy on the device; the tensor itself stays where it is (only `Module.to` works in place). The next

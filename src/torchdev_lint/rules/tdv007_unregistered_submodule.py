@@ -24,7 +24,7 @@ optimizer made from `parameters()` does not train them either.
 
 ## Fix safety
 Unsafe: the modules begin to move, and their parameters to be trained and saved. Written where the container is
-a display or a comprehension and `torch.nn` (or `torch`) is imported.
+a display, a comprehension, `list(...)` or `tuple(...)`, and `torch.nn` (or `torch`) is imported.
 
 ## Known limits
 Containers that are filled elsewhere than in `__init__`, and modules that are moved one by one, are not reported.
