@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from torchdev_lint.config import Config
 
-_MARKS = (b"torch", b"return_tensors", b".detach()", b".named_parameters(", b".state_dict()")
+_MARKS = (b"torch", b"return_tensors", b".detach()", b".numpy()", b".named_parameters(", b".state_dict()")
 """Of these, one is in every file that makes tensors, by PyTorch or by a tokenizer that is asked for them, or computes with those of a
-module that it is given. Nothing but a tensor has the method `detach` without arguments."""
+module that it is given, or reads tensors on the host. Nothing but a tensor has the method `detach` without arguments; those of other
+libraries have `numpy` too, and nothing is known of them."""
 
 
 def may_matter(data: bytes, config: Config) -> bool:

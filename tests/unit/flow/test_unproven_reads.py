@@ -174,4 +174,5 @@ def test_a_file_that_never_names_torch() -> None:
     from torchdev_lint.engine.prefilter import may_matter
 
     assert may_matter(b"def shown(activation):\n    return activation.detach().numpy()\n", Config())
-    assert not may_matter(b"def shown(activation):\n    return activation.numpy()\n", Config())
+    assert may_matter(b"def shown(activation):\n    return activation.numpy()\n", Config())
+    assert not may_matter(b"def shown(activation):\n    return activation.tolist()\n", Config())

@@ -385,3 +385,73 @@ def test_scripts_of_a_package_that_fills_a_registry(
     (tmp_path / "pyproject.toml").touch()
     told_of = check_source(LOSS, str(package / "losses.py"), DEFAULT, DiskSources())
     assert [one.code for one in told_of] == found
+
+
+SCORES = """\
+import numpy as np
+
+
+def matching(given, predicted):
+    return float(np.mean([one.numpy() for one in predicted]))
+"""
+EPOCH = """\
+import torch
+from torch import nn
+from scores import matching
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+net = nn.Linear(3, 3).to(device)
+seen = []
+for x in torch.ones(4, 2, 3):
+    seen.append(net(x.to(device)).argmax(-1){0})
+matching([], seen)
+"""
+
+
+@pytest.mark.parametrize(("brought", "found"), [("", ["TDV010"]), (".cpu()", [])])
+def test_reads_in_a_file_that_never_names_torch(brought: str, found: list[str], tmp_path: Path) -> None:
+    """Scores are computed with NumPy, in a file of their own; the script shows where what they are given is."""
+    (tmp_path / "scores.py").write_text(SCORES)
+    (tmp_path / "main.py").write_text(EPOCH.replace("{0}", brought))
+    (tmp_path / "pyproject.toml").touch()
+    told = check_source(SCORES, str(tmp_path / "scores.py"), DEFAULT, DiskSources())
+    assert [one.code for one in told] == found
+
+
+PARTS = """\
+from torch import nn
+
+
+class Distiller:
+    def __init__(self, student, device):
+        self.device = device
+        self.student = student.to(device)
+
+    def match(self, *stages):
+        for stage in stages:
+            self.student.add_module(f"match{stage}", nn.Linear(3, 3){0})
+        return self
+
+    def __call__(self, x):
+        return self.student(x)
+"""
+DISTILL = """\
+import torch
+from torch import nn
+from distiller import Distiller
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+distil = Distiller(nn.Sequential(nn.Linear(3, 3)), device).match(1, 2)
+distil(torch.ones(3, device=device))
+"""
+
+
+@pytest.mark.parametrize(("moved", "found"), [("", ["TDV008"]), (".to(self.device)", [])])
+def test_parts_that_a_method_of_another_file_adds(moved: str, found: list[str], tmp_path: Path) -> None:
+    """That they come too late is seen where a script calls one method after the other."""
+    text = PARTS.replace("{0}", moved)
+    (tmp_path / "distiller.py").write_text(text)
+    (tmp_path / "train.py").write_text(DISTILL)
+    (tmp_path / "pyproject.toml").touch()
+    told = check_source(text, str(tmp_path / "distiller.py"), DEFAULT, DiskSources())
+    assert [one.code for one in told] == found

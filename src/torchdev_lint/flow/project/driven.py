@@ -14,6 +14,7 @@ from torchdev_lint.flow.activation.analysis import Analysis
 from torchdev_lint.flow.activation.events import (
     Event,
     HostRead,
+    LateSubmodule,
     MixedOperation,
     ModelCall,
     ReturnedFactory,
@@ -129,7 +130,7 @@ def _is_certain(event: Event) -> bool:
             | HostArgument(certain=certain)
         ):
             return certain
-        case ModelCall() | UnregisteredModule() | GeneratorMismatch() | StateBeforeMove():
+        case ModelCall() | UnregisteredModule() | LateSubmodule() | GeneratorMismatch() | StateBeforeMove():
             return True
         case _:
             return False
