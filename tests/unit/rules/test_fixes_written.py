@@ -450,3 +450,23 @@ def test_a_listing_of_modules_becomes_a_module_list(kept: str, content: list[str
         "Ensemble([nn.Linear(3, 3)]).to('cuda')(torch.ones(3, device='cuda'))\n"
     )
     assert written(found(code, "TDV007")) == content
+
+
+@pytest.mark.parametrize(
+    ("attached", "content"),
+    [
+        ("self.net.add_module(name, part)", [".to(next(self.net.parameters()).device)"]),
+        ("setattr(self.net, name, part)", [".to(next(self.net.parameters()).device)"]),
+        ("setattr(self.net.get_submodule(''), name, part)", [".to(next(self.net.parameters()).device)"]),
+        ("setattr(self.held()[0], name, part)", None),
+    ],
+)
+def test_a_late_part_goes_where_the_others_are(attached: str, content: list[str] | None) -> None:
+    code = (
+        "class Keeper:\n    def __init__(self, net):\n        self.net = net.to('cuda' if torch.cuda.is_available() else 'cpu')\n\n"
+        "    def held(self):\n        return [self.net]\n\n"
+        f"    def add(self, name):\n        part = nn.Linear(3, 3)\n        {attached}\n\n"
+        "keeper = Keeper(nn.Sequential(nn.Linear(3, 3)))\nkeeper.add(input())\n"
+        "keeper.net(torch.ones(3).to(next(keeper.net.parameters()).device))\n"
+    )
+    assert written(found(code, "TDV008")) == content

@@ -501,7 +501,7 @@ def check_late(frame: Frame, thing: Object, node: cst.CSTNode, seen: set[object]
                 node=late.node,
                 attribute=_attached(frame, late.node) or name,
                 value=value,
-                target=target or _beside_parts(late.node),
+                target=target or _beside_parts(frame, late.node),
                 device=describe(found.right),
                 module_device=describe(found.left),
                 module=found.left,
@@ -543,10 +543,25 @@ def _attached(frame: Frame, node: cst.CSTNode) -> str | None:
             return None
 
 
-def _beside_parts(node: cst.CSTNode) -> str | None:
+def _beside_parts(frame: Frame, node: cst.CSTNode) -> str | None:
     """Where the parts are that the module has already, when one more is attached to it."""
-    name = _receiver(node)
+    name = _handed_to(frame, node) if isinstance(node, cst.Arg) else _receiver(node)
     return None if name is None or name == "self" else f"next({name}.parameters()).device"
+
+
+def _handed_to(frame: Frame, node: cst.Arg) -> str | None:
+    """The module that an argument is put into: `model.add_module(name, part)`, `setattr(model.get_submodule(path), name, part)`."""
+    for call in walk(frame.source.module):
+        if not isinstance(call, cst.Call) or not any(one is node for one in call.args):
+            continue
+        if isinstance(call.func, cst.Attribute):
+            return dotted(call.func.value)
+        match call.args[0].value:
+            case cst.Call(func=cst.Attribute(value=whole, attr=cst.Name(value="get_submodule"))):
+                return dotted(whole)
+            case holder:
+                return dotted(holder)
+    return None
 
 
 def is_late(frame: Frame, leaf: Leaf) -> bool:
