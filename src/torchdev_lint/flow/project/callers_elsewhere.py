@@ -147,8 +147,13 @@ def place_given(frame: Frame, key: Key) -> Place:
         return "unknown"
     known: dict[Key, Place] = frame.analysis.notes.setdefault("given from host", {})
     if key not in known:
+        # what is found on the way is kept for this question alone: another may come when the callers have been edited
+        frame.analysis.notes[_ON_THE_WAY] = {}, {}
         known[key] = _given(frame, function.node, str(key[2]), owner.name if owner is not None else "", 0)
     return known[key]
+
+
+_ON_THE_WAY = "asked of callers"
 
 
 def owner_of(frame: Frame, key: Key) -> Function | None:
@@ -164,8 +169,7 @@ def owner_of(frame: Frame, key: Key) -> Function | None:
 
 def _given(frame: Frame, node: cst.FunctionDef, parameter: str, owner: str, depth: int) -> Place:
     """Where what the callers give for a parameter is; asked once, as many ways through `forward` and `step` lead to the same callers."""
-    known: dict[tuple[int, str, str, int], tuple[cst.CSTNode, Place]]
-    known = frame.analysis.notes.setdefault("given by callers", {})
+    known: dict[tuple[int, str, str, int], tuple[cst.CSTNode, Place]] = frame.analysis.notes[_ON_THE_WAY][0]
     key = id(node), parameter, owner, depth
     if key not in known:
         known[key] = node, "unknown"  # for those that lead back here
@@ -250,8 +254,7 @@ _PICTURE = re.compile(r"(?:image|img|picture|pic|sample)s?$")
 
 def _prepares(frame: Frame, function: cst.FunctionDef, depth: int) -> bool:
     """Whether a function gives out the items of a data set, or is only called by one that does, as far as any calls it."""
-    known: dict[tuple[int, int], tuple[cst.CSTNode, bool]]
-    known = frame.analysis.notes.setdefault("prepares items", {})
+    known: dict[tuple[int, int], tuple[cst.CSTNode, bool]] = frame.analysis.notes[_ON_THE_WAY][1]
     key = id(function), depth
     if key not in known:
         known[key] = function, _is_of_items(frame, function, depth)
