@@ -59,8 +59,8 @@ CASES = [
     # where it is attached, there is no expression that could be moved
     (
         "TDV008",
-        HEADER + "net = nn.Sequential(nn.Linear(2, 2)).cuda()\nnet.append(nn.Linear(2, 2))\n"
-        "net(torch.zeros(2, device='cuda'))\n",
+        HEADER + "nets = [nn.Sequential(nn.Linear(2, 2)).cuda()]\nnets[0].append(nn.Linear(2, 2))\n"
+        "nets[0](torch.zeros(2, device='cuda'))\n",
         4,
         False,
     ),

@@ -231,6 +231,7 @@ class LateSubmodule:
     """A part was attached to a module that had been moved already; `target` names the module's device.
 
     `by`: the function of another file that attaches it, to the module that it is given; then `node` is the call of it.
+    `own`: the module is one that the class of the method keeps.
     """
 
     node: Any
@@ -243,6 +244,7 @@ class LateSubmodule:
     meets: Any
     needs_parentheses: bool = False
     by: str = ""
+    own: bool = False
 
 
 @dataclass(frozen=True, slots=True)

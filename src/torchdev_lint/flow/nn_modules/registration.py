@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 
 import libcst as cst
 
@@ -508,6 +509,7 @@ def check_late(frame: Frame, thing: Object, node: cst.CSTNode, seen: set[object]
                 meets=node,
                 needs_parentheses=value is not None and operands.needs_parentheses(value),
                 by=_function_called(late.node),
+                own=_is_own(frame, late.node),
             ),
         )
     return behind
@@ -549,9 +551,22 @@ def _beside_parts(frame: Frame, node: cst.CSTNode) -> str | None:
     return None if name is None or name == "self" else f"next({name}.parameters()).device"
 
 
+def _is_own(frame: Frame, node: cst.CSTNode) -> bool:
+    """Whether the part is put into what the class keeps, `self.student.add_module(name, part)`: its methods are called in this order."""
+    match node:
+        case cst.Arg():
+            name = _handed_to(frame, node)
+        case cst.Assign(targets=[cst.AssignTarget(target=cst.Attribute(value=holder))]):
+            name = dotted(holder)
+        case _:
+            name = None
+    return name is not None and name.startswith("self.")
+
+
 def _handed_to(frame: Frame, node: cst.Arg) -> str | None:
     """The module that an argument is put into: `model.add_module(name, part)`, `setattr(model.get_submodule(path), name, part)`."""
-    for call in walk(frame.source.module):
+    # the one that is checked, and another one that a script of the project calls
+    for call in chain(walk(frame.source.module), walk(frame.analysis.module)):
         if not isinstance(call, cst.Call) or not any(one is node for one in call.args):
             continue
         if isinstance(call.func, cst.Attribute):

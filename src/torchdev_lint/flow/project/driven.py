@@ -130,7 +130,13 @@ def _is_certain(event: Event) -> bool:
             | HostArgument(certain=certain)
         ):
             return certain
-        case ModelCall() | UnregisteredModule() | LateSubmodule() | GeneratorMismatch() | StateBeforeMove():
+        case (
+            ModelCall()
+            | UnregisteredModule()
+            | LateSubmodule(own=True)
+            | GeneratorMismatch()
+            | StateBeforeMove()
+        ):
             return True
         case _:
             return False
