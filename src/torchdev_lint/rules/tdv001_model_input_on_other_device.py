@@ -152,7 +152,7 @@ def _fix(event: ModelCall) -> NodeFix | None:
             return None  # it is given a device that is none
         edit = NodeEdit(place.taken_by.args[-1], "after", f", device={target}")
         return NodeFix((edit,), Applicability.SAFE, f"Have it moved with `device={target}`")
-    if place.mixed and event.made:
+    if event.made:
         edits = tuple(NodeEdit(one.args[-1], "after", f", device={event.made_target}") for one in event.made)
         return NodeFix(edits, Applicability.UNSAFE, f"Make them with `device={event.made_target}`")
     if place.mixed:

@@ -433,6 +433,15 @@ def test_states_of_a_module_are_made_where_it_is(given: dict[str, str], content:
     assert written(found(code, "TDV001")) == content
 
 
+def test_states_that_an_agent_makes_have_no_module() -> None:
+    """`self.parameters()` is a module's: a plain class that keeps one has none."""
+    agent = NET.replace("class Net(nn.Module)", "class Net").replace("super().__init__()\n        ", "")
+    agent = agent.replace("def forward", "def __call__").replace("Net().to(device)", "Net()")
+    parts = {"layer": "self.rnn = nn.LSTM(3, 3).cuda()", "made": "pass", "decorator": "", "self": "self, "}
+    code = agent.format(states="torch.zeros(1, n, 3), torch.zeros(1, n, 3)", **parts)
+    assert written(found(code, "TDV001")) is None
+
+
 @pytest.mark.parametrize(
     ("kept", "content"),
     [
@@ -459,14 +468,20 @@ def test_a_listing_of_modules_becomes_a_module_list(kept: str, content: list[str
         ("setattr(self.net, name, part)", [".to(next(self.net.parameters()).device)"]),
         ("setattr(self.net.get_submodule(''), name, part)", [".to(next(self.net.parameters()).device)"]),
         ("setattr(self.held()[0], name, part)", None),
+        ("self.net.extras.add_module(name, part)", None),
+        ("self.net.extras.append(part)", None),
     ],
 )
 def test_a_late_part_goes_where_the_others_are(attached: str, content: list[str] | None) -> None:
+    """There has to be another one: `next` of no parameters fails."""
     code = (
+        "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.body, self.extras = nn.Linear(3, 3), nn.Sequential()\n\n"
+        "    def forward(self, x):\n        return self.extras(self.body(x))\n\n"
         "class Keeper:\n    def __init__(self, net):\n        self.net = net.to('cuda' if torch.cuda.is_available() else 'cpu')\n\n"
         "    def held(self):\n        return [self.net]\n\n"
         f"    def add(self, name):\n        part = nn.Linear(3, 3)\n        {attached}\n\n"
-        "keeper = Keeper(nn.Sequential(nn.Linear(3, 3)))\nkeeper.add(input())\n"
-        "keeper.net(torch.ones(3).to(next(keeper.net.parameters()).device))\n"
+        "keeper = Keeper(Net())\nkeeper.add(input())\n"
+        "keeper.net(torch.ones(3).to('cuda' if torch.cuda.is_available() else 'cpu'))\n"
     )
     assert written(found(code, "TDV008")) == content

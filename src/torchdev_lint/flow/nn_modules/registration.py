@@ -490,6 +490,7 @@ def check_late(frame: Frame, thing: Object, node: cst.CSTNode, seen: set[object]
             continue
         behind = True
         value = assigned_value(late.node)
+        holder = _handed_to(frame, late.node) if isinstance(late.node, cst.Arg) else None
         # a fix stands where the part is attached: the names of another activation, that of the call, mean nothing there
         there = frame if late.frame == frame.uid else frame.module_frame
         target = target_expression(there, state.device)
@@ -502,14 +503,14 @@ def check_late(frame: Frame, thing: Object, node: cst.CSTNode, seen: set[object]
                 node=late.node,
                 attribute=_attached(frame, late.node) or name,
                 value=value,
-                target=target or _beside_parts(frame, late.node),
+                target=target or _beside_parts(holder or _receiver(late.node)),
                 device=describe(found.right),
                 module_device=describe(found.left),
                 module=found.left,
                 meets=node,
                 needs_parentheses=value is not None and operands.needs_parentheses(value),
                 by=_function_called(late.node),
-                own=_is_own(frame, late.node),
+                own=_is_own(holder, late.node),
             ),
         )
     return behind
@@ -545,22 +546,21 @@ def _attached(frame: Frame, node: cst.CSTNode) -> str | None:
             return None
 
 
-def _beside_parts(frame: Frame, node: cst.CSTNode) -> str | None:
-    """Where the parts are that the module has already, when one more is attached to it."""
-    name = _handed_to(frame, node) if isinstance(node, cst.Arg) else _receiver(node)
-    return None if name is None or name == "self" else f"next({name}.parameters()).device"
+def _beside_parts(holder: str | None) -> str | None:
+    """Where the parts are that a model has already, when one more is attached to it; a part of one, `net.extras`, may have none yet."""
+    if holder is None or holder == "self" or "." in holder.removeprefix("self."):
+        return None
+    return f"next({holder}.parameters()).device"
 
 
-def _is_own(frame: Frame, node: cst.CSTNode) -> bool:
+def _is_own(holder: str | None, node: cst.CSTNode) -> bool:
     """Whether the part is put into what the class keeps, `self.student.add_module(name, part)`: its methods are called in this order."""
     match node:
-        case cst.Arg():
-            name = _handed_to(frame, node)
-        case cst.Assign(targets=[cst.AssignTarget(target=cst.Attribute(value=holder))]):
-            name = dotted(holder)
+        case cst.Assign(targets=[cst.AssignTarget(target=cst.Attribute(value=value))]):
+            holder = dotted(value)
         case _:
-            name = None
-    return name is not None and name.startswith("self.")
+            pass
+    return holder is not None and holder.startswith("self.")
 
 
 def _handed_to(frame: Frame, node: cst.Arg) -> str | None:

@@ -163,9 +163,12 @@ def leading_here(analysis: Analysis) -> dict[str, tuple[str, bool]] | None:
 
     By path, with the text, and whether no other file imports it; None where there are more than `MAX_FILES`.
     """
-    path = analysis.source.path
+    return leading_to(analysis, {analysis.source.path: analysis.written})
+
+
+def leading_to(analysis: Analysis, pending: dict[str, str]) -> dict[str, tuple[str, bool]] | None:
+    """The same for other files, which are given with their texts."""
     found: dict[str, tuple[str, bool]] = {}
-    pending = {path: analysis.written}
     while pending:
         file, text = pending.popitem()
         users = [one for one in importing(analysis, file) if one[0] != file]

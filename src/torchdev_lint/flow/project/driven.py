@@ -26,7 +26,7 @@ from torchdev_lint.flow.domain.lattice import Leaf
 from torchdev_lint.flow.domain.values import Function
 from torchdev_lint.flow.nn_modules.seen_to_work import DRIVEN, comes_through, is_given_on_host, met
 from torchdev_lint.flow.project.absent_arguments import is_only_called
-from torchdev_lint.flow.project.accelerator_programs import MAX_FILES, importing, leading_here
+from torchdev_lint.flow.project.accelerator_programs import leading_here, leading_to
 from torchdev_lint.flow.project.reach import imported_by
 from torchdev_lint.flow.syntax.trees import all_parameters
 
@@ -91,20 +91,14 @@ def _of_package(analysis: Analysis, file: str) -> list[str]:
     directory, base = os.path.split(file)
     if base != "__init__.py":
         return [file]
-    pending = [
-        path
+    inside = directory + os.sep
+    users = {
+        path: text
         for path, text in analysis.imports.mentioning(os.path.basename(directory)) or ()
-        if not path.startswith(directory + os.sep)
-        and any(one.startswith(directory + os.sep) for one, _ in imported_by(analysis, path, text))
-    ]
-    found: dict[str, bool] = {}
-    while pending and len(found) <= MAX_FILES:
-        path = pending.pop()
-        if path not in found:
-            users = [user for user, _ in importing(analysis, path) if user != path]
-            found[path] = not users
-            pending += users
-    return [path for path, is_last in found.items() if is_last]
+        if not path.startswith(inside)
+        and any(one.startswith(inside) for one, _ in imported_by(analysis, path, text))
+    }
+    return [path for path, (_, is_last) in (leading_to(analysis, users) or {}).items() if is_last]
 
 
 def _is_refuted(analysis: Analysis, event: Event) -> bool:

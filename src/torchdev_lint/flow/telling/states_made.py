@@ -8,22 +8,26 @@ from __future__ import annotations
 import libcst as cst
 
 from torchdev_lint.flow.activation.frame import Frame
-from torchdev_lint.flow.domain.lattice import Cpu, Leaf
+from torchdev_lint.flow.domain.lattice import Leaf
+from torchdev_lint.flow.domain.values import Class
+from torchdev_lint.flow.read_alone.bindings import made_in_class
 from torchdev_lint.flow.syntax.trees import SCOPES, bound_to, holds, last_name, says_device, walk
 from torchdev_lint.torch_api.factories import TAKES_DEVICE
 
 
 def made_together(frame: Frame, given: Leaf) -> tuple[tuple[cst.Call, ...], str]:
-    """The factories that made what a method of a class of this file returns, and where its module is; none for anything else."""
-    origin = None if given.origin is None else given.origin.root()
-    if not isinstance(given, Cpu) or origin is None or origin.what != "factory":
-        return (), ""
+    """The factories that made what a method of a module of this file returns, and where that is; none for anything else."""
     for line in frame.source.module.body:
-        if isinstance(line, cst.ClassDef) and isinstance(line.body, cst.IndentedBlock):
-            for method in line.body.body:
-                if isinstance(method, cst.FunctionDef) and holds(method, origin.node):
-                    return _returned(line, method)
+        if isinstance(line, cst.ClassDef) and (made := made_in_class(line, given)) is not None:
+            methods = [one for one in line.body.body if isinstance(one, cst.FunctionDef) and holds(one, made)]
+            return _returned(line, methods[0]) if methods and _is_module(frame, line) else ((), "")
     return (), ""
+
+
+def _is_module(frame: Frame, node: cst.ClassDef) -> bool:
+    """Whether it is a module, which has `parameters`; an agent that keeps one makes states for it, too."""
+    value = frame.module_frame.lookup(node.name.value)
+    return isinstance(value, Class) and value.model.is_module
 
 
 def _returned(owner: cst.ClassDef, method: cst.FunctionDef) -> tuple[tuple[cst.Call, ...], str]:
@@ -51,7 +55,7 @@ def _made(method: cst.FunctionDef, value: cst.BaseExpression) -> cst.Call | None
 
 
 def _registers(owner: cst.ClassDef) -> bool:
-    """Whether a class makes layers in `__init__`: then it has parameters."""
+    """Whether a class makes layers: then it has parameters."""
     return any(
         isinstance(part, cst.Call)
         and isinstance(part.func, cst.Attribute)
