@@ -156,9 +156,14 @@ CASES: dict[str, tuple[str, Ways]] = {
                 return x * self._cos[:n]
 
 
-        Rotary().to(device)(x, int(input()))
+        Rotary().to(device)(x, {1})
         """,
-        [("64", ["TDV006"]), ("0", [])],
+        [
+            (("64", "int(input())"), ["TDV006"]),
+            (("0", "int(input())"), []),
+            (("64", "x.shape[0]"), ["TDV006"]),
+            (("0", "x.shape[0]"), []),
+        ],
     ),
     "what is computed once stays where it was computed": (
         """
