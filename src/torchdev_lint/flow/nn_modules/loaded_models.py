@@ -22,7 +22,7 @@ from torchdev_lint.flow.mistakes.forwarding import (
     says_unused,
 )
 from torchdev_lint.flow.project.project_calls import argument_at, position_of
-from torchdev_lint.flow.syntax.trees import dotted, remembered, walk
+from torchdev_lint.flow.syntax.trees import dotted, names_cpu, remembered, walk
 from torchdev_lint.torch_api.devices import DEVICE_PARAMETERS
 
 _SAYS = frozenset("print info debug warning warn log isinstance str".split())
@@ -142,11 +142,9 @@ def _returned_model(node: cst.FunctionDef, given: set[str]) -> tuple[str, cst.Ba
 
 def _stays_on_host(analysis: Analysis, node: cst.FunctionDef, parameter: cst.Param) -> bool:
     """Whether the device is the CPU by default, and all callers in the file leave it at that: the model is where it is said to be."""
-    match parameter.default:
-        case cst.SimpleString() as default if default.raw_value == "cpu":
-            name, position = parameter.name.value, position_of(node, parameter.name.value)
-        case _:
-            return False
+    if not names_cpu(parameter.default):
+        return False
+    name, position = parameter.name.value, position_of(node, parameter.name.value)
     calls = [
         part for part in walk(analysis.module) if isinstance(part, cst.Call) and _calls(part, node.name.value)
     ]

@@ -30,7 +30,7 @@ from torchdev_lint.flow.domain.values import (
     Value,
 )
 from torchdev_lint.flow.nn_modules.loaded_parts import told_place
-from torchdev_lint.flow.syntax.trees import dotted, walk
+from torchdev_lint.flow.syntax.trees import dotted, goes_to_cpu, walk
 from torchdev_lint.torch_api.checkpoints import BROUGHT_TOGETHER, CHECKPOINT_NAME, LOADERS, ON_HOST, SAVED
 
 SAVING = re.compile(r"\b(?:torch|th)\.save\(")
@@ -182,7 +182,7 @@ def _brings(function: cst.FunctionDef, saved: cst.BaseExpression) -> bool:
     return any(
         isinstance(loop, cst.For)
         and any(isinstance(part, cst.Name) and dotted(part) == dotted(saved) for part in walk(loop.iter))
-        and any(map(_goes_to_host, walk(loop.body)))
+        and any(map(goes_to_cpu, walk(loop.body)))
         for loop in walk(function.body)
     )
 
@@ -190,7 +190,7 @@ def _brings(function: cst.FunctionDef, saved: cst.BaseExpression) -> bool:
 def _gives_from_host(function: cst.FunctionDef) -> bool:
     """Whether a function returns what it was given as it is on the CPU: `return obj.detach().cpu()`."""
     return any(
-        isinstance(part, cst.Return) and part.value is not None and _goes_to_host(part.value)
+        isinstance(part, cst.Return) and part.value is not None and goes_to_cpu(part.value)
         for part in walk(function.body)
     )
 
@@ -204,16 +204,3 @@ def _hands_to(helpers: Set[str], function: cst.FunctionDef) -> bool:
         and any("state" in (dotted(part) or "") for one in call.args for part in walk(one.value))
         for call in walk(function.body)
     )
-
-
-def _goes_to_host(node: cst.CSTNode) -> bool:
-    match node:
-        case cst.Call(func=cst.Attribute(attr=cst.Name(value="cpu")), args=[]):
-            return True
-        case cst.Call(
-            func=cst.Attribute(attr=cst.Name(value="to")),
-            args=[cst.Arg(value=cst.SimpleString() as where), *_],
-        ):
-            return where.raw_value == "cpu"
-        case _:
-            return False

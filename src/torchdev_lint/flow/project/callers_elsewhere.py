@@ -26,7 +26,7 @@ from torchdev_lint.flow.project.project_calls import (
     position_of,
 )
 from torchdev_lint.flow.syntax.naming import is_loader_name
-from torchdev_lint.flow.syntax.trees import SCOPES, all_parameters, dotted, names_bound, walk
+from torchdev_lint.flow.syntax.trees import SCOPES, all_parameters, dotted, names_bound, names_cpu, walk
 from torchdev_lint.torch_api.devices import DEVICE_NAME
 from torchdev_lint.torch_api.distributions import MODULES as DISTRIBUTIONS
 from torchdev_lint.torch_api.factories import FACTORIES
@@ -400,7 +400,7 @@ def _place(frame: Frame, expression: cst.BaseExpression, scope: _Scope, steps: i
             settled = _settled(arguments[0].value, scope) if method == "to" and arguments else None
             if settled is not None and _is_none(settled):
                 return _place(frame, receiver, scope, steps - 1)  # `.to(None)` moves nothing
-            if settled is not None and _is_host(settled):
+            if settled is not None and names_cpu(settled):
                 return "host"
             if method == "to" and scope.call is not None and (beside := _beside(arguments)) is not None:
                 return _place(frame, beside, scope, steps - 1)
@@ -480,7 +480,7 @@ def _made_by(arguments: Sequence[cst.Arg], scope: _Scope) -> Place:
     """Where a factory makes a tensor: `device=device` is the CPU, too, where that is a default which the call leaves as it is."""
     told = next((a.value for a in arguments if a.keyword is not None and a.keyword.value == "device"), None)
     told = None if told is None else _settled(told, scope) or told
-    return "host" if told is None or _is_host(told) or _is_none(told) else "elsewhere"
+    return "host" if told is None or names_cpu(told) or _is_none(told) else "elsewhere"
 
 
 def _settled(device: cst.BaseExpression, scope: _Scope) -> cst.BaseExpression | None:
@@ -496,14 +496,6 @@ def _settled(device: cst.BaseExpression, scope: _Scope) -> cst.BaseExpression | 
             return next((one.default for one in parameters if one.name.value == name), None)
         case _:
             return None
-
-
-def _is_host(device: cst.BaseExpression) -> bool:
-    match device:
-        case cst.SimpleString():
-            return device.raw_value == "cpu"
-        case _:
-            return False
 
 
 def _is_none(node: cst.BaseExpression | None) -> bool:
@@ -549,7 +541,7 @@ def moved_by(method: str, arguments: Sequence[cst.Arg]) -> Place:
         (one.value for one in arguments if one.keyword is None or one.keyword.value == "device"), None
     )
     if isinstance(given, cst.SimpleString):
-        return "host" if given.raw_value == "cpu" else "elsewhere"
+        return "host" if names_cpu(given) else "elsewhere"
     if method == "cuda":
         return "elsewhere"
     name = "" if given is None else (dotted(given) or "").rpartition(".")[2]

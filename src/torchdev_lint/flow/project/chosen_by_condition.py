@@ -7,7 +7,7 @@ import re
 import libcst as cst
 
 from torchdev_lint.flow.activation.analysis import Analysis
-from torchdev_lint.flow.syntax.trees import dotted, walk
+from torchdev_lint.flow.syntax.trees import dotted, names_cpu, walk
 
 _ASKS = re.compile(r"(?i)available|device_count")
 
@@ -33,7 +33,7 @@ def _beside_cpu(module: cst.Module) -> frozenset[int]:
         if _asks_for_accelerator(test):
             continue
         for device, instead in ((one, other), (other, one)):
-            if _is_cpu(instead):
+            if names_cpu(instead):
                 found.update(id(part) for part in walk(device))
     return frozenset(found)
 
@@ -57,13 +57,3 @@ def _bound(body: cst.BaseSuite) -> tuple[str, cst.BaseExpression] | None:
             return None if name is None else (name, value)
         case _:
             return None
-
-
-def _is_cpu(node: cst.BaseExpression) -> bool:
-    match node:
-        case cst.SimpleString():
-            return node.evaluated_value == "cpu"
-        case cst.Call(func=func, args=[cst.Arg(value=value)]):
-            return (dotted(func) or "").rpartition(".")[2] == "device" and _is_cpu(value)
-        case _:
-            return False

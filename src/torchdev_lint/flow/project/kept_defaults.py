@@ -18,7 +18,7 @@ from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.domain.lattice import Leaf, Symbol
 from torchdev_lint.flow.project.project_calls import argument_given, calls_of
 from torchdev_lint.flow.project.reach import said
-from torchdev_lint.flow.syntax.trees import all_parameters, dotted
+from torchdev_lint.flow.syntax.trees import all_parameters, names_cpu
 
 
 def stays_default(frame: Frame, leaf: Leaf) -> bool:
@@ -36,7 +36,7 @@ def stays_default(frame: Frame, leaf: Leaf) -> bool:
     node = next((one for one in (function.node, built) if id(one) == leaf.key[1]), None)
     parameter = str(leaf.key[2])
     if not isinstance(node, cst.FunctionDef) or not any(
-        one.name.value == parameter and one.default is not None and _is_cpu(one.default)
+        one.name.value == parameter and one.default is not None and names_cpu(one.default)
         for one in all_parameters(node.params)
     ):
         return False
@@ -45,17 +45,7 @@ def stays_default(frame: Frame, leaf: Leaf) -> bool:
     name = owner.name if owner is not None and node is built else node.name.value
     calls = calls_of(frame, name, "" if owner is None else owner.name)
     given = [argument_given(node, call, parameter) for call, scope in calls if scope is not node]
-    return bool(given) and all(one is None or _is_cpu(one) for one in given)
-
-
-def _is_cpu(node: cst.BaseExpression) -> bool:
-    match node:
-        case cst.SimpleString():
-            return node.raw_value == "cpu"
-        case cst.Call(args=[cst.Arg(value=cst.SimpleString() as kind)]):
-            return dotted(node.func) in ("torch.device", "device") and kind.raw_value == "cpu"
-        case _:
-            return False
+    return bool(given) and all(one is None or names_cpu(one) for one in given)
 
 
 def _is_never_named(analysis: Analysis, parameter: str) -> bool:

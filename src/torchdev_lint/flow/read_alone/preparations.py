@@ -12,7 +12,7 @@ from torchdev_lint.flow.calling.callsites import CallSite
 from torchdev_lint.flow.calling.functions import call
 from torchdev_lint.flow.domain.immutable import replace
 from torchdev_lint.flow.domain.values import Class, Function
-from torchdev_lint.flow.syntax.trees import dotted, walk
+from torchdev_lint.flow.syntax.trees import dotted, names_cpu, walk
 from torchdev_lint.torch_api.devices import DEVICE_NAME
 
 MODULE_SETUP = ("setUpModule", "setup_module")
@@ -154,18 +154,9 @@ def _is_none(node: cst.BaseExpression | None) -> bool:
 
 
 def _says_the_cpu(node: cst.BaseExpression | None) -> bool:
-    match node:
-        case cst.SimpleString():
-            return node.raw_value == "cpu"
-        case cst.Call(func=cst.Attribute(attr=cst.Name(value="device")), args=[cst.Arg(value=inner)]):
-            return _says_the_cpu(inner)
-        case _:
-            return _is_none(node)
+    return names_cpu(node) or _is_none(node)
 
 
 def _is_the_cpu(argument: cst.Arg) -> bool:
-    match argument:
-        case cst.Arg(keyword=cst.Name(value=name), value=cst.SimpleString() as text):
-            return DEVICE_NAME.search(name) is not None and text.raw_value == "cpu"
-        case _:
-            return False
+    keyword = argument.keyword
+    return keyword is not None and DEVICE_NAME.search(keyword.value) is not None and names_cpu(argument.value)

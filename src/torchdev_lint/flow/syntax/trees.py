@@ -152,6 +152,28 @@ def says_device(arguments: Iterable[cst.Arg]) -> bool:
     return any(one.keyword is not None and one.keyword.value == "device" for one in arguments)
 
 
+def names_cpu(node: cst.BaseExpression | None) -> bool:
+    """Whether a device is written out, and is the CPU: `"cpu"`, `"cpu:0"`, `torch.device("cpu")`."""
+    match node:
+        case cst.SimpleString():
+            return node.evaluated_value in ("cpu", "cpu:0")
+        case cst.Call(args=[cst.Arg(value=inner)]):
+            return last_name(node.func) == "device" and names_cpu(inner)
+        case _:
+            return False
+
+
+def goes_to_cpu(node: cst.CSTNode) -> bool:
+    """Whether a call brings what it is called on to the CPU, by name: `x.cpu()`, `x.to("cpu")`, `x.to(device="cpu")`."""
+    match node:
+        case cst.Call(func=cst.Attribute(attr=cst.Name(value="cpu"))):
+            return True
+        case cst.Call(func=cst.Attribute(attr=cst.Name(value="to"))):
+            return any(names_cpu(one.value) for one in node.args)
+        case _:
+            return False
+
+
 def transfers(root: cst.CSTNode) -> Iterator[tuple[cst.Call, cst.BaseExpression]]:
     """The calls that move something, `x.to(...)` and `x.cuda()`, each with what it moves, `x`."""
     for node in walk(root):

@@ -46,7 +46,15 @@ from torchdev_lint.flow.read_alone.evidence import (
     tested_for_none,
 )
 from torchdev_lint.flow.read_alone.host_functions import HOST_FILE, shows_something, transforms_of
-from torchdev_lint.flow.syntax.trees import dotted, holds, receiver_name, says_device, transfers, walk
+from torchdev_lint.flow.syntax.trees import (
+    dotted,
+    goes_to_cpu,
+    holds,
+    receiver_name,
+    says_device,
+    transfers,
+    walk,
+)
 from torchdev_lint.flow.torch_calls import device_values
 from torchdev_lint.flow.torch_calls.operands import Operand, place_of
 from torchdev_lint.torch_api.devices import DEVICE_NAME, names_only_the_cpu
@@ -347,14 +355,9 @@ def _is_brought(operand: Operand, root: Origin | None) -> bool:
     if root is None or root.what != "moved" or not holds(operand.node, root.node):
         return False
     match root.node:
-        case cst.Call(func=cst.Attribute(value=receiver)) if receiver_name(receiver) in ("torch", "np"):
-            return False  # it was made on the CPU
-        case cst.Call(func=cst.Attribute(attr=cst.Name(value="cpu"))):
-            return True
-        case cst.Call(func=cst.Attribute(attr=cst.Name(value="to")), args=arguments):
-            return any(
-                isinstance(a.value, cst.SimpleString) and a.value.raw_value == "cpu" for a in arguments
-            )
+        case cst.Call(func=cst.Attribute(value=receiver)):
+            made_there = receiver_name(receiver) in ("torch", "np")
+            return not made_there and goes_to_cpu(root.node)
         case _:
             return False
 
