@@ -473,7 +473,7 @@ def _closest(ends: list[Environment]) -> int:
 
 BUILTINS = frozenset(
     (
-        "abs all any bool bytes callable dict dir divmod enumerate filter float format frozenset getattr hasattr hash id int "
+        "abs all any bool bytes callable dict dir divmod enumerate filter float format frozenset getattr globals hasattr hash id int "
         "isinstance issubclass iter len list map max min next object open ord pow print property range repr reversed round "
         "set setattr slice sorted staticmethod classmethod str sum super tuple type vars zip"
     ).split()

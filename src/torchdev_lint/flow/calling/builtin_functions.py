@@ -102,8 +102,12 @@ def call_builtin(frame: Frame, name: str, site: CallSite, call_value: Callable[.
             return Api(path)
         case "getattr" if len(values) == 3 and _has_attribute(frame, site, values[:2]) == Truth(FALSE):
             return values[2]
-        case "getattr" if len(values) >= 2 and name_given(site, 1) is not None:
-            return get_attribute(frame, first, name_given(site, 1) or "", site.node)
+        case "getattr" if len(values) >= 2 and (called := name_given(site, 1)) is not None:
+            if isinstance(first, Api):
+                called = called.replace("{}d", "2d")  # `getattr(nn, f"MaxPool{n}d")`: all of them do the same
+            if first == Api("torch.nn") and "{}" in called:
+                return Api(SOME_MODULE)
+            return get_attribute(frame, first, called, site.node)
         case "getattr" if len(values) == 2 and first == Api("torch.nn"):
             return Api(SOME_MODULE)
         case "getattr" if len(values) == 2:
@@ -121,6 +125,8 @@ def call_builtin(frame: Frame, name: str, site: CallSite, call_value: Callable[.
         case "setattr" if values:
             forget_attributes(frame, first)
             return UNKNOWN
+        case "globals" if not site.arguments:
+            return Entries(tuple(frame.module_frame.env.names.items()), open=True)
         case "vars" if isinstance(first, Object):
             return get_attribute(frame, first, "__dict__", site.node)
         case _ if name.startswith("list.") and list_classes.held_by(frame, first) is not None:

@@ -67,6 +67,7 @@ def can_follow(frame: Frame, function: Function, site: CallSite | None = None) -
         frame.depth() >= MAX_CALL_DEPTH
         or not frame.analysis.affords(function)
         or not _keeps_signature(function)
+        or (site is not None and _lacks_an_argument(function, site))
     ):
         return False
     running = frame.running(function.node)
@@ -75,6 +76,27 @@ def can_follow(frame: Frame, function: Function, site: CallSite | None = None) -
     if running > MAX_RECURSION or site is None:
         return False
     return _goes_through_parts(frame, site) or _is_another(frame, function)
+
+
+def _lacks_an_argument(function: Function, site: CallSite) -> bool:
+    """Whether a call leaves out what the function takes without a default: it raises a `TypeError`, as what nobody runs any more does."""
+    node = site.node
+    if (
+        not isinstance(node, cst.Call)
+        or not isinstance(function.node, cst.FunctionDef)
+        or len(node.args) != len(site.arguments)  # of a partial, say
+        or any(one.star for one in site.arguments)
+        or function.decorators
+    ):
+        return False
+    parameters = function.node.params
+    placed = [*parameters.posonly_params, *parameters.params][function.receiver is not None :]
+    given = sum(one.keyword is None for one in site.arguments)
+    named = {one.keyword for one in site.arguments}
+    return any(
+        one.default is None and one.name.value not in named
+        for one in (*placed[given:], *parameters.kwonly_params)
+    )
 
 
 MAX_RECURSION = 3

@@ -10,6 +10,7 @@ from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.calling.callsites import CallSite
 from torchdev_lint.flow.calling.functions import call, can_follow
 from torchdev_lint.flow.domain.values import (
+    BASE,
     UNKNOWN,
     AnyOf,
     Class,
@@ -20,6 +21,7 @@ from torchdev_lint.flow.domain.values import (
     Literal,
     Many,
     Object,
+    State,
     Tensor,
     Value,
     element_of,
@@ -150,13 +152,22 @@ ANY = "[*]"
 """The attribute of a module container that stands for each of its parts, where their number is not known."""
 
 
+def container_of(frame: Frame, thing: Object) -> State | None:
+    """The container of modules that a thing is, or what its base class of PyTorch's has made of it; None where it is none."""
+    state = frame.state(thing)
+    made = state.attributes.get(BASE)
+    if state.api not in CONTAINERS and isinstance(made, Object):
+        state = frame.state(made)
+    return state if state.api in CONTAINERS else None
+
+
 def parts_of(frame: Frame, thing: Object) -> list[tuple[str, Value]] | None:
     """The parts of a `ModuleList` and its like, in order, by the names of the attributes that hold them.
 
     None where the thing is no such container, or what it holds is not known.
     """
-    state = frame.state(thing)
-    if state.api not in CONTAINERS:
+    state = container_of(frame, thing)
+    if state is None:
         return None
     held = [(name, value) for name, value in state.attributes.items() if name.startswith("[")]
     if not held or any(name == ANY for name, _ in held):
@@ -166,8 +177,8 @@ def parts_of(frame: Frame, thing: Object) -> list[tuple[str, Value]] | None:
 
 def part_for_all(frame: Frame, thing: Object) -> Value | None:
     """What stands for each part of a module container; None where it is no such container or empty."""
-    state = frame.state(thing)
-    if state.api not in CONTAINERS:
+    state = container_of(frame, thing)
+    if state is None:
         return None
     held = [value for name, value in state.attributes.items() if name.startswith("[")]
     return join_all(held) if held else None
@@ -191,7 +202,8 @@ def iterate(frame: Frame, value: Value) -> Value:
                 found = _own_iterator(frame, value)
                 if found is not None:
                     return found
-            if state.api in CONTAINERS and not state.api.endswith("Dict"):
+            container = container_of(frame, value)
+            if container is not None and not container.api.endswith("Dict"):
                 part = part_for_all(frame, value)
                 if part is not None:
                     return part

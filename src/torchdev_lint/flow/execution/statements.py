@@ -11,6 +11,7 @@ from torchdev_lint.flow.calling.callsites import Argument, CallSite
 from torchdev_lint.flow.domain.conditions import (
     FALSE,
     TRUE,
+    And,
     Atom,
     Constant,
     Formula,
@@ -40,9 +41,10 @@ from torchdev_lint.flow.execution.patterns import assign, change
 from torchdev_lint.flow.instances import list_classes
 from torchdev_lint.flow.mistakes import literals, lost_index
 from torchdev_lint.flow.nn_modules import modules, placements
-from torchdev_lint.flow.syntax.trees import dotted, is_main_guard, walk
+from torchdev_lint.flow.syntax.trees import dotted, goes_to_cpu, is_main_guard, part_of, walk
 from torchdev_lint.flow.torch_calls import current_device, operands, operations
 from torchdev_lint.flow.torch_calls.device_values import as_device
+from torchdev_lint.torch_api.devices import ACCELERATOR_TYPES
 from torchdev_lint.torch_api.modules import IN_PLACE_MOVES
 from torchdev_lint.torch_api.operators import SCALAR, SHARED
 
@@ -210,7 +212,7 @@ def visit_If(frame: Frame, node: cst.If) -> None:
         flows.append(frame.run_branch(then, node.body.body))
     if test != TRUE:
         otherwise = start.copy()
-        otherwise.assume(negate(test))
+        otherwise.assume(negate(_decisive(test, node)))
         _narrow(otherwise, test)
         if node.orelse is None:
             flows.append(otherwise)
@@ -238,6 +240,34 @@ def _narrow(env: Environment, refuted: Formula) -> None:
                     env.names[name] = UNKNOWN
         case _:
             pass
+
+
+def _decisive(test: Formula, node: cst.If) -> Formula:
+    """What of a condition decides: of `if is_tensor(x) and y.is_cuda: y = y.cpu()` that `y` is there, so that it is on the CPU after it.
+
+    Who asks for more than that knows that it holds whenever that does.
+    """
+    if isinstance(test, And) and node.orelse is None:
+        for one in test.operands:
+            if (
+                isinstance(one, Atom)
+                and one.kind == "device-type"
+                and one.key[1] in ACCELERATOR_TYPES
+                and _brings(node.body, one.text)
+            ):
+                return one
+    return test
+
+
+def _brings(body: cst.BaseSuite, name: str) -> bool:
+    """Whether a block brings what has the name, or a part of it, to the CPU."""
+    return any(
+        isinstance(part, cst.Call)
+        and isinstance(part.func, cst.Attribute)
+        and goes_to_cpu(part)
+        and part_of(part.func.value) == name.partition(".")[0]
+        for part in walk(body)
+    )
 
 
 def _redeem_literals(frame: Frame, start: Environment, flows: list[Environment | None]) -> None:

@@ -280,6 +280,8 @@ def equality(frame: Frame, node: cst.CSTNode, left: Value, right: Value) -> Form
                 found = device_is(frame, device, kind)
                 if found is not None:
                     return found
+                if kind in _TYPES:  # of a device of which nothing is known, but that this holds for it
+                    return Atom("device-type", (("node", id(node), frame.uid, frame.salt), kind))
             case (DeviceValue(device=device), Literal(value=str(text))) if parse(text) is None and all(
                 isinstance(leaf, (Cpu, Accelerator)) for leaf in leaves(device)
             ):

@@ -438,6 +438,8 @@ def instantiate(frame: Frame, model: ClassModel, site: CallSite) -> Value:
         frame.set_state(thing, replace(state, device=made))
         if device != UNKNOWN_DEVICE or not placements.has_moved_part(frame, thing):
             placements.built_with(frame, thing, site.node)
+    if model.is_optimizer:
+        optimizers.adopt(frame, thing, site)
     if model.is_made_by_others():
         forget_device(frame, thing, even_moved=True)
     return thing

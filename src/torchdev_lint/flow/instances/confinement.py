@@ -7,7 +7,15 @@ from collections.abc import Iterable
 
 import libcst as cst
 
-from torchdev_lint.flow.syntax.trees import all_parameters, dotted, names_bound, remembered, says_device, walk
+from torchdev_lint.flow.syntax.trees import (
+    all_parameters,
+    dotted,
+    names_bound,
+    part_of,
+    remembered,
+    says_device,
+    walk,
+)
 from torchdev_lint.torch_api.modules import IN_PLACE_MOVES, MODEL_METHODS
 from torchdev_lint.torch_api.tensor_surface import TENSOR_NAMES
 
@@ -123,8 +131,15 @@ def _brings(function: cst.FunctionDef) -> bool:
 def _brings_in(function: cst.FunctionDef | cst.Lambda) -> bool:
     given = {one.name.value for one in all_parameters(function.params)[1:]}
     for part in walk(function.body):
-        if isinstance(part, (cst.For, cst.CompFor)) and _names(part.iter) & given:
-            given.update(names_bound(part.target))
+        match part:
+            case cst.For(target=target, iter=source) | cst.CompFor(target=target, iter=source):
+                if _names(source) & given:
+                    given.update(names_bound(target))
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=value):
+                if part_of(value) in given:  # `surface = batch["surface"]`
+                    given.add(name)
+            case _:
+                pass
     return any(_is_brought(part, given) for part in walk(function.body))
 
 
@@ -134,8 +149,8 @@ def _names(node: cst.CSTNode) -> set[str]:
 
 def _is_brought(node: cst.CSTNode, given: set[str]) -> bool:
     match node:
-        case cst.Call(func=cst.Attribute(value=cst.Name(value=name), attr=cst.Name(value="to" | "cuda"))):
-            return name in given
+        case cst.Call(func=cst.Attribute(value=moved, attr=cst.Name(value="to" | "cuda"))):
+            return part_of(moved) in given
         case cst.Assign(
             targets=[cst.AssignTarget(target=cst.Name(value=name))],
             value=cst.Call(func=called, args=[cst.Arg(value=cst.Name(value=first)), *_]),

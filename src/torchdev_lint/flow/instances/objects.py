@@ -320,6 +320,8 @@ def set_attribute(frame: Frame, receiver: Value, name: str, value: Value) -> Non
                 # what the class does with it besides is not followed: it may be moved, or kept to be moved with others
                 if state.kind != "module":
                     escape(frame, value)
+                    if frame.function is None or frame.function.receiver != receiver:
+                        _hand_on(frame, state, name)
                 if isinstance(value, Tensor):
                     value = UNKNOWN
             name = attribute_name(state, name)
@@ -662,6 +664,16 @@ def forget_device(
     if state.kind in ("module", "unknown") and frame.env.knows(thing) and (even_moved or not state.moved):
         _move(frame, thing, UNKNOWN_DEVICE, frozenset(), _parts(frame) if parts is None else parts)
         frame.set_state(thing, replace(frame.state(thing), moved=False))
+
+
+def _hand_on(frame: Frame, state: State, name: str, depth: int = 3) -> None:
+    """A `__setattr__` may set the attribute of what the instance holds instead: `setattr(self.inner, name, value)`."""
+    for held in state.attributes.values():
+        if isinstance(held, Object) and depth:
+            within = frame.state(held)
+            if name in within.attributes:
+                frame.set_state(held, within.with_attribute(name, UNKNOWN))
+            _hand_on(frame, within, name, depth - 1)
 
 
 def escape(frame: Frame, value: Value, depth: int = 3) -> None:

@@ -112,6 +112,12 @@ def check_arguments(frame: Frame, site: CallSite, *, in_lists_only: bool = False
             value, path = _less_a_guess(value, frame.env.path)
             if _is_guess(value) or not _is_tensor(frame, value) or _is_as_given(frame, value):
                 continue
+            if (
+                isinstance(value, Many)
+                and isinstance(value.element, Object)
+                and _reader(site).endswith(_CHOOSES)
+            ):
+                continue  # some of a list, which may well be modules
             alone = isinstance(value, (Tensor, Either, Object)) and node is argument.node
             if in_lists_only and alone and not argument.star:
                 continue
@@ -122,6 +128,9 @@ def check_arguments(frame: Frame, site: CallSite, *, in_lists_only: bool = False
             report = report_at(frame, Operand(value, device, node), found)
             if report is not None:
                 _publish(frame, site.node, _reader(site), report, found)
+
+
+_CHOOSES = "random.choice"
 
 
 def check_item(frame: Frame, target: cst.Subscript, array: Object, key: Value, value: Value) -> None:

@@ -25,7 +25,12 @@ def scope_of(frame: Frame) -> cst.CSTNode:
 
 def trains(loop: cst.For | cst.While) -> bool:
     """Whether a loop trains: what is loaded after it is the best of what it saved."""
-    return not _called(loop).isdisjoint(("backward", "train_epoch", "train_one_epoch"))
+    called = _called(loop)
+    if not called.isdisjoint(("backward", "train_epoch", "train_one_epoch")):
+        return True
+    # one epoch after the other, each of which is saved
+    epochs = isinstance(loop, cst.For) and "epoch" in (dotted(loop.target) or "")
+    return epochs and not called.isdisjoint(("save_checkpoint", "save_best", "save_model"))
 
 
 def saves(frame: Frame, scope: cst.CSTNode, loop: cst.For | cst.While, around: set[int]) -> bool:

@@ -16,11 +16,10 @@ from torchdev_lint.flow.domain.values import (
     Literal,
     Many,
     Object,
-    State,
     Tensor,
     Value,
 )
-from torchdev_lint.flow.execution.iteration import ANY, part_for_all, parts_of
+from torchdev_lint.flow.execution.iteration import ANY, container_of, part_for_all, parts_of
 from torchdev_lint.flow.instances.objects import moves_with_owner
 from torchdev_lint.flow.nn_modules import attached_parts, module_slices, registration
 from torchdev_lint.torch_api.modules import CONTAINERS, PARAMETER_CONTAINERS
@@ -28,8 +27,8 @@ from torchdev_lint.torch_api.modules import CONTAINERS, PARAMETER_CONTAINERS
 
 def part(frame: Frame, thing: Object, key: Value) -> Value | None:
     """`thing[key]`; None where the thing is no container of modules, or empty."""
-    state = frame.state(thing)
-    if state.api not in CONTAINERS:
+    state = container_of(frame, thing)
+    if state is None:
         return None
     if isinstance(key, Literal):
         held = parts_of(frame, thing)
@@ -72,8 +71,8 @@ def spread(frame: Frame, thing: Object) -> Value:
 
 def items(frame: Frame, thing: Object, name: str) -> Value | None:
     """`thing.items()`, `.values()`, `.keys()` of a dict of modules or parameters; None for anything else."""
-    state: State = frame.state(thing)
-    if not state.api.endswith("Dict") or name not in ("items", "values", "keys"):
+    state = container_of(frame, thing)
+    if state is None or not state.api.endswith("Dict") or name not in ("items", "values", "keys"):
         return None
     held = parts_of(frame, thing)
     if held is None:

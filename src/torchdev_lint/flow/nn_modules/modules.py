@@ -33,7 +33,7 @@ from torchdev_lint.flow.domain.values import (
     join_all,
     unknown_tensor,
 )
-from torchdev_lint.flow.execution.iteration import ANY
+from torchdev_lint.flow.execution.iteration import ANY, container_of
 from torchdev_lint.flow.instances.confinement import brings_what_it_is_given, only_computes
 from torchdev_lint.flow.instances.objects import escape, forget_device, is_module_like, move, moves_with_owner
 from torchdev_lint.flow.instances.parameter_places import parameters_device
@@ -336,7 +336,7 @@ def call_module_method(frame: Frame, thing: Object, name: str, site: CallSite) -
             return module_containers.children(frame, thing, named=name == "named_children")
         case "modules" | "named_modules":
             return module_containers.modules(frame, thing, named=name == "named_modules")
-        case "items" | "values" | "keys" if state.api in api.CONTAINERS and state.api.endswith("Dict"):
+        case "items" | "values" | "keys" if container_of(frame, thing) is not None:
             return module_containers.items(frame, thing, name)
         case "generate_square_subsequent_mask" if state.api == "torch.nn.Transformer":
             return torch_factories.factory(frame, f"{state.api}.{name}", site)

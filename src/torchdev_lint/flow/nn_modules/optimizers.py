@@ -24,7 +24,7 @@ from torchdev_lint.flow.domain.values import (
     Value,
 )
 from torchdev_lint.flow.nn_modules import parameter_groups
-from torchdev_lint.flow.syntax.trees import dotted, walk
+from torchdev_lint.flow.syntax.trees import dotted, transfers, walk
 from torchdev_lint.torch_api.optimizers import OPTIMIZERS, STATE_FROM_THE_START
 
 _MODULES, _STATE, _WHERE, _MOVE, _AT_TOP = "[modules]", "[state]", "[where]", "[move]", "[at top]"
@@ -47,6 +47,23 @@ def build(frame: Frame, path: str, site: CallSite) -> Value | None:
     if path in STATE_FROM_THE_START:
         _make(frame, thing, "made", site)
     return thing
+
+
+def adopt(frame: Frame, thing: Object, site: CallSite) -> None:
+    """An optimizer of the program's own: what it keeps for each parameter it makes at its first step, or is given back."""
+    model = frame.state(thing).model
+    modules = tuple(_modules(frame, site))
+    if model is not None and modules and _keeps_state(model.find("step")):
+        brings = any(next(transfers(method.body), None) for method in model.methods.values())
+        if not brings and model.find("load_state_dict") is None and model.find("__setstate__") is None:
+            frame.set_state(thing, frame.state(thing).with_attribute(_MODULES, Items(modules)))
+
+
+def _keeps_state(step: cst.FunctionDef | None) -> bool:
+    """Whether a step makes something for each parameter, `self.state[p]`."""
+    return step is not None and any(
+        isinstance(part, cst.Subscript) and dotted(part.value) == "self.state" for part in walk(step.body)
+    )
 
 
 def held_by_base(thing: Object) -> dict[str, Value]:
@@ -139,9 +156,9 @@ def step(frame: Frame, thing: Object, site: CallSite) -> None:
 
 
 def note_read(frame: Frame, thing: Object) -> None:
-    """`optimizer.state`: whoever reads it may move what is in it to where the parameters are now."""
+    """`optimizer.state`: whoever reads it may move what is in it to where the parameters are now. Its own class is known not to."""
     state = frame.state(thing)
-    if _STATE in state.attributes:
+    if _STATE in state.attributes and (frame.function is None or frame.function.receiver != thing):
         frame.set_state(thing, state.with_attribute(_STATE, UNKNOWN))
 
 

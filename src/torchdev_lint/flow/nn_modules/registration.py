@@ -371,6 +371,8 @@ def publish_tensor(
     target: str | None,
 ) -> None:
     """A tensor that is an unregistered attribute met one that is elsewhere."""
+    if found.level != Level.CERTAIN and _is_brought_from_outside(frame, site.name):
+        return
     value = assigned_value(site.node, site.name)
     origin = found.right.origin
     kept = (_HOLDS_TENSORS, id(site.node)) in frame.analysis.notes or (
@@ -398,6 +400,16 @@ def publish_tensor(
             nn=name_of_nn(frame),
         ),
     )
+
+
+def _is_brought_from_outside(frame: Frame, name: str) -> bool:
+    """Whether who has the module puts what it keeps under this name there as well: `model.window = model.window.to(device)`."""
+    brings = re.compile(
+        rf"(?<![\w.])(?!self\.)\w[\w.]*\.{re.escape(name)}\s*=(?!=)[^\n]*(?:\.(?:to|cuda)\(|\bdevice\s*=)"
+    )
+    if brings.search(frame.analysis.written):
+        return True
+    return any(brings.search(text) for _, text in frame.analysis.imports.mentioning(f".{name} =") or ())
 
 
 def _stays_list_of_tensors(frame: Frame, value: cst.BaseExpression | None, name: str) -> bool:
@@ -510,7 +522,7 @@ def check_late(frame: Frame, thing: Object, node: cst.CSTNode, seen: set[object]
                 meets=node,
                 needs_parentheses=value is not None and operands.needs_parentheses(value),
                 by=_function_called(late.node),
-                own=_is_own(holder, late.node),
+                own=_is_own(holder, late.node) or _is_moved_in_file(frame, found.left),
             ),
         )
     return behind
@@ -561,6 +573,12 @@ def _is_own(holder: str | None, node: cst.CSTNode) -> bool:
         case _:
             pass
     return holder is not None and holder.startswith("self.")
+
+
+def _is_moved_in_file(frame: Frame, whole: Leaf) -> bool:
+    """Whether the file that is checked has moved the module itself: what it attaches afterwards comes too late for any caller."""
+    root = None if whole.origin is None else whole.origin.root()
+    return root is not None and root.what == "moved" and holds(frame.analysis.module, root.node)
 
 
 def _handed_to(frame: Frame, node: cst.Arg) -> str | None:

@@ -14,11 +14,11 @@ from torchdev_lint.flow.syntax.trees import is_main_guard, walk
 _SCRIPT = re.compile(r"(?m)^if\s+__name__\s*==")
 """A file that is run: nobody imports what it defines, but for the other files of its project."""
 
-_NUMBERED = re.compile(r"(?:cuda|xpu|npu|mlu|musa|hpu)\W+\d|\btorch\.device\(\s*\d")
+_ACCELERATOR = re.compile(r"\b(?:cuda|xpu|npu|mlu|musa|hpu|mps)\b(?!\.)|\btorch\.device\(\s*\d")
 
 
 def is_overridden(frame: Frame, node: cst.FunctionDef | cst.Lambda, parameter: cst.Param) -> bool:
-    """Whether a default that numbers an accelerator is there for nobody.
+    """Whether a default that names an accelerator is there for nobody.
 
     Only where all that may call the function is in sight: in a program, in a notebook, or in a file that is run and in no package. Of a
     library's functions somebody in the project has to call it, so that it shows what for. A function that is handed on, or a class that
@@ -29,7 +29,7 @@ def is_overridden(frame: Frame, node: cst.FunctionDef | cst.Lambda, parameter: c
         parameter.default is None
         or not isinstance(node, cst.FunctionDef)
         or frame.source.foreign
-        or not _NUMBERED.search(frame.analysis.text(parameter.default))
+        or not _ACCELERATOR.search(frame.analysis.text(parameter.default))
     ):
         return False
     return _is_overridden(frame, node, parameter.name.value)

@@ -163,6 +163,20 @@ def names_cpu(node: cst.BaseExpression | None) -> bool:
             return False
 
 
+def part_of(node: cst.BaseExpression) -> str | None:
+    """Of what something is a part, by its name: `batch` of `batch["surface"][:, :n].float()`."""
+    while True:
+        match node:
+            case cst.Name(value=name):
+                return name
+            case cst.Subscript(value=inner) | cst.Attribute(value=inner):
+                node = inner
+            case cst.Call(func=cst.Attribute(value=inner)):
+                node = inner
+            case _:
+                return None
+
+
 def goes_to_cpu(node: cst.CSTNode) -> bool:
     """Whether a call brings what it is called on to the CPU, by name: `x.cpu()`, `x.to("cpu")`, `x.to(device="cpu")`."""
     match node:

@@ -149,14 +149,18 @@ def worth_telling(frame: Frame, found: Conflict, *, anywhere: bool = False) -> b
 def _is_left_where_it_came(frame: Frame, key: Key) -> bool:
     """Whether it is a part of an argument that the function takes apart, some other parts of which it moves, and this one nowhere.
 
-    `images, labels, lengths = batch`, then `images.cuda()`: a batch comes on the CPU, and the lengths are wanted there.
+    `images, labels, lengths = batch`, then `images.cuda()`: a batch comes on the CPU, and the lengths are wanted there. So does
+    `data`, of which `data["image"].to(device)` is moved, with what else it holds.
     """
     function = frame.function
     if key[0] != "device" or key[1][0] != "item" or len(key[1]) < 3 or function is None:
         return False
     whole, where = key[1][1], str(key[1][2])
-    if whole[0] != "parameter" or whole[1] != id(function.node) or not where.isdigit():
+    if whole[0] != "parameter" or whole[1] != id(function.node):
         return False
+    if not where.isdigit():
+        moved_keys = _moved_keys(function.node, str(whole[2]))
+        return bool(moved_keys) and where not in moved_keys
     index, moved = int(where), _moved_names(function.node)
     for names in _taken_apart(function.node, str(whole[2])):
         if index < len(names) and names[index] not in moved and not moved.isdisjoint(names):
@@ -173,6 +177,17 @@ def _taken_apart(node: cst.FunctionDef | cst.Lambda, name: str) -> Iterator[list
                 yield [dotted(one.value) or "" for one in elements]
             case _:
                 pass
+
+
+def _moved_keys(node: cst.FunctionDef | cst.Lambda, name: str) -> frozenset[str]:
+    """The entries of a dict that a function moves: of `data["image"].to(device)` that is `image`."""
+    return frozenset(
+        repr(key.evaluated_value)
+        for _, moved in transfers(node.body)
+        if isinstance(moved, cst.Subscript) and dotted(moved.value) == name
+        for part in moved.slice
+        if isinstance(part.slice, cst.Index) and isinstance(key := part.slice.value, cst.SimpleString)
+    )
 
 
 def _moved_names(node: cst.FunctionDef | cst.Lambda) -> frozenset[str]:

@@ -26,7 +26,7 @@ from torchdev_lint.flow.domain.values import Either, Literal, Object, Tensor, Va
 from torchdev_lint.flow.mistakes import ambient_devices, built_for_arguments
 from torchdev_lint.flow.nn_modules import registration, seen_to_work
 from torchdev_lint.flow.project import settings
-from torchdev_lint.flow.syntax.trees import changed_in_place, dotted
+from torchdev_lint.flow.syntax.trees import changed_in_place, dotted, goes_to_cpu
 from torchdev_lint.flow.telling.attribution import (
     Report,
     called,
@@ -108,6 +108,8 @@ def check_operands(
         return beside.device  # it is where the module is that owns it
     if registration.is_late(frame, found.right):
         return beside.device
+    if _is_compared_on_host(at_fault, beside):
+        return at_fault.device
     report = report_at(frame, at_fault, found)
     if report is None:
         return beside.device
@@ -133,6 +135,19 @@ def check_operands(
         report = Report(place_of(frame, at_fault.node, at_fault.value), frame, at_fault.device)
     publish_mixed(frame, node, operation, report, found, beside, onto=_onto(frame, at_fault, beside))
     return beside.device
+
+
+def _is_compared_on_host(at_fault: Operand, beside: Operand) -> bool:
+    """Whether a tensor is brought to the CPU on the spot for a part of what a model gave that cannot be read.
+
+    `torch.equal(outputs["image"], image.cpu())`: who writes that knows that the model has brought this part there itself.
+    """
+    return (
+        isinstance(beside.node, cst.Subscript)
+        and isinstance(beside.value, Tensor)
+        and beside.value.guess
+        and goes_to_cpu(at_fault.node)
+    )
 
 
 def _onto(frame: Frame, changed: Operand, other: Operand) -> tuple[Place, str] | None:
