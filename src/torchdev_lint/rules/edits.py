@@ -40,9 +40,9 @@ def wrapped(place: Place) -> str:
 
 
 def made_elsewhere(made: Made, target: str) -> NodeFix:
-    """The call makes its tensor on `target`: by `device=` where it takes that, else by `.to()`."""
+    """The call makes its tensor on `target`: by `device=` where it takes that, else by `.to()`; `**options` may hold a `device` already."""
     sure = Applicability.SAFE if made.only_use else Applicability.UNSAFE
-    if made.keyword:
+    if made.keyword and all(argument.star != "**" for argument in made.node.args):
         edit = NodeEdit(made.node.args[-1], "after", f", device={target}")
         return NodeFix((edit,), sure, f"Make it with `device={target}`")
     return NodeFix((NodeEdit(made.node, "after", f".to({target})"),), sure, f"Move it with `.to({target})`")

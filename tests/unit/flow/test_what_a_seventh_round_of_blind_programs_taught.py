@@ -193,6 +193,31 @@ CASES: dict[str, tuple[str, Sequence[tuple[str, list[str]]]]] = {
             ),
         ],
     ),
+    "options for factories, handed on by a container of one's own": (
+        """
+        class Kernel(nn.Module):
+            def __init__(self, size, device=None, dtype=None):
+                super().__init__()
+                self.options = {{0}}
+                self.scale = nn.Parameter(torch.ones(size, device=device, dtype=dtype))
+
+            def forward(self):
+                return self.scale * torch.arange(3, **self.options)
+
+
+        class Model(nn.Sequential):
+            def __init__(self, **options):
+                super().__init__(Kernel(3, **options))
+
+            def forward(self):
+                for part in self.children():
+                    return part()
+
+
+        Model(device=device)()
+        """,
+        [('"device": device, "dtype": dtype', []), ('"dtype": dtype', ["TDV005"])],
+    ),
     "who has a module moves what it keeps": (
         """
         class Net(nn.Module):

@@ -109,6 +109,62 @@ CASES: dict[str, tuple[str, Ways]] = {
         """,
         [("step.cuda()", []), ("torch.ones(3).cuda()", ["TDV010"])],
     ),
+    "what only a later function of the file gives": (
+        """
+        def probed(features, targets):
+            chosen = features[torch.randperm(features.size(0))]
+            probe = nn.Linear(features.size(1), 3)
+            return nn.functional.cross_entropy(probe(chosen), targets)
+
+
+        def collected(model, loader, device):
+            features, targets = [], []
+            for x, y in loader:
+                features.append(model.encode(x.to(device)){0})
+                targets.append(y if torch.is_tensor(y) else torch.tensor(y))
+            return torch.cat(features), torch.cat(targets)
+
+
+        def run(model, loader, device):
+            features, targets = collected(model, loader, device)
+            return probed(features, targets)
+        """,
+        [(".cpu()", []), (".detach()", ["TDV001"])],
+    ),
+    "a module of the file that another method moves": (
+        """
+        vgg = nn.Sequential(nn.Linear(3, 3))
+
+
+        class Client:
+            def __init__(self, device):
+                self.device = device
+
+            def fit(self, batch):
+                {0}
+                return self.styled(batch)
+
+            def styled(self, batch):
+                return vgg(batch.to(self.device))
+        """,
+        [
+            ("vgg.to(self.device)", []),
+            ("vgg = nn.Linear(3, 3).to(self.device)", ["TDV001"]),
+            ("pass", ["TDV001"]),
+        ],
+    ),
+    "a class that stands for another one in tests": (
+        """
+        class {0}:
+            def __init__(self, device="cpu"):
+                self.device = torch.device(device)
+                self.held = torch.randn(3, 3)
+
+            def state_dict(self):
+                return {{"held": self.held}}
+        """,
+        [("MockModel", []), ("FakeModel", []), ("Model", ["TDV017"])],
+    ),
     "a call that leaves out what is needed": (
         """
         class Net(nn.Module):

@@ -485,3 +485,20 @@ def test_a_late_part_goes_where_the_others_are(attached: str, content: list[str]
         "keeper.net(torch.ones(3).to('cuda' if torch.cuda.is_available() else 'cpu'))\n"
     )
     assert written(found(code, "TDV008")) == content
+
+
+@pytest.mark.parametrize(
+    ("given", "content"),
+    [
+        ("3", [", device=x.device"]),
+        ("3, dtype=torch.long", [", device=x.device"]),
+        ("3, **options", [".to(x.device)"]),
+    ],
+)
+def test_options_may_hold_a_device_already(given: str, content: list[str]) -> None:
+    """A second `device=` beside them would be a `TypeError`."""
+    code = (
+        "options = {'dtype': torch.long}\n\n\ndef scaled():\n    x = torch.ones(3, device='cuda')\n"
+        f"    return x * torch.arange({given})\n"
+    )
+    assert written(found(code, "TDV005")) == content

@@ -463,7 +463,7 @@ def _bind(child: Frame, function: Function, site: CallSite) -> dict[str, Value]:
                     for name, value in argument.value.entries
                     if name not in keywords
                 }
-                if argument.value.default != UNKNOWN:
+                if argument.value.open:
                     open_ended = argument.value.default
             elif isinstance(argument.value, Tensor):
                 part = Tensor(argument.value.device)
@@ -497,7 +497,9 @@ def _bind(child: Frame, function: Function, site: CallSite) -> dict[str, Value]:
             default = _default(child, function, parameter) if open_ended is None else _of_star(site, name)
             names[name] = default
     if parameters.star_kwarg is not None:
-        names[parameters.star_kwarg.name.value] = Entries(tuple(keywords.items()), open_ended or UNKNOWN)
+        names[parameters.star_kwarg.name.value] = Entries(
+            tuple(keywords.items()), open_ended or UNKNOWN, open=open_ended is not None
+        )
     return names
 
 

@@ -8,7 +8,13 @@ from typing import Any, TypeAlias
 import libcst as cst
 
 from torchdev_lint.flow.activation.analysis import Analysis, Options, Recording
-from torchdev_lint.flow.activation.events import DeviceLiteral, Event, MixedOperation, ReturnedFactory
+from torchdev_lint.flow.activation.events import (
+    DeviceLiteral,
+    Event,
+    MixedOperation,
+    ModelCall,
+    ReturnedFactory,
+)
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.activation.imports import NoImports
 from torchdev_lint.flow.calling import calls  # registers the handlers, too
@@ -22,7 +28,7 @@ from torchdev_lint.flow.calling.functions import (
 from torchdev_lint.flow.domain.conditions import Atom, Key
 from torchdev_lint.flow.domain.environment import Environment
 from torchdev_lint.flow.domain.immutable import replace
-from torchdev_lint.flow.domain.lattice import CPU, UNKNOWN_DEVICE, Cpu, Symbol
+from torchdev_lint.flow.domain.lattice import CPU, UNKNOWN_DEVICE, Cpu, Leaf, Symbol
 from torchdev_lint.flow.domain.values import (
     NONE,
     UNKNOWN,
@@ -32,6 +38,7 @@ from torchdev_lint.flow.domain.values import (
     Function,
     Items,
     Many,
+    Object,
     Tensor,
     Value,
 )
@@ -76,7 +83,15 @@ from torchdev_lint.flow.read_alone.evidence import (
 )
 from torchdev_lint.flow.read_alone.host_functions import works_on_host
 from torchdev_lint.flow.read_alone.preparations import is_for_the_host, is_marked, run_before
-from torchdev_lint.flow.syntax.trees import standing_alone, walk
+from torchdev_lint.flow.syntax.trees import (
+    all_parameters,
+    names_bound,
+    remembered,
+    standing_alone,
+    transfers,
+    walk,
+)
+from torchdev_lint.flow.telling.attribution import root_of
 from torchdev_lint.torch_api.devices import DEVICE_NAME, speaks_of_devices
 
 LEAST = 2_000
@@ -200,6 +215,10 @@ def _told(analysis: Analysis) -> Iterator[Event]:
         match event:
             case MixedOperation(certain=False, left=Symbol(key=key)) if key in analysis.read_on_host:
                 pass
+            case MixedOperation(certain=False, left=leaf) | ModelCall(given=leaf) if _is_given_on_host(
+                analysis, leaf
+            ):
+                pass
             case MixedOperation(certain=False, made=None, right=Cpu(origin=origin)) if (
                 origin is not None and returned_factories.is_told(analysis, origin)
             ):
@@ -210,6 +229,12 @@ def _told(analysis: Analysis) -> Iterator[Event]:
         if isinstance(event, ReturnedFactory) and id(event.made.node) in met:
             event = replace(event, met=True)
         yield event
+
+
+def _is_given_on_host(analysis: Analysis, leaf: Leaf) -> bool:
+    """Whether it is an argument's device, and functions that were read later give nothing but what they have brought to the CPU."""
+    brought = leaf.origin is not None and leaf.origin.root().what == "moved"
+    return isinstance(leaf, Symbol) and not brought and analysis.only_on_host(root_of(leaf.key))
 
 
 def read_alone(analysis: Analysis, function: Function) -> None:
@@ -232,6 +257,7 @@ def read_alone(analysis: Analysis, function: Function) -> None:
             function.node, function.name, definition, receiver, function.owner, function.decorators
         )
     _forget_wanderers(analysis, env)
+    _forget_moved_in_functions(definition, env)
     if any(DEVICE_NAME.search(decorator) and "cache" not in decorator for decorator in function.decorators):
         env.default_device = UNKNOWN_DEVICE  # `@torch.device(...)`
     elif defaults_met.are_elsewhere(analysis, function.node) or analysis.learn(
@@ -277,6 +303,37 @@ def _forget_wanderers(analysis: Analysis, env: Environment) -> None:
     for key, state in env.heap.items():
         if state.moved and analysis.notes.get(("wanders", key)):
             env.heap[key] = replace(state, device=UNKNOWN_DEVICE, moved=False)
+
+
+def _forget_moved_in_functions(definition: Frame, env: Environment) -> None:
+    """The modules of a file that one of its functions moves are there, or not yet, where another one runs."""
+    module_frame = definition.module_frame
+    for name in definition.analysis.learn(_moved_in_functions, module_frame.source.module):
+        thing = module_frame.env.names.get(name)
+        if isinstance(thing, Object) and env.state(thing).kind == "module" and not env.state(thing).moved:
+            env.set_state(thing, replace(env.state(thing), device=UNKNOWN_DEVICE))
+
+
+@remembered(cst.Module)
+def _moved_in_functions(module: cst.Module) -> frozenset[str]:
+    """The names of the file's own that a function moves something under, `net.to(device)`, and does not bind."""
+    found: set[str] = set()
+    for function in walk(module):
+        if isinstance(function, cst.FunctionDef):
+            bound = {one.name.value for one in all_parameters(function.params)}
+            bound |= {name for part in walk(function.body) for name in _bound_by(part)}
+            found |= {
+                moved.value
+                for _, moved in transfers(function.body)
+                if isinstance(moved, cst.Name) and moved.value not in bound
+            }
+    return frozenset(found)
+
+
+def _bound_by(node: cst.CSTNode) -> set[str]:
+    return (
+        set(names_bound(node.target)) if isinstance(node, (cst.AssignTarget, cst.For, cst.CompFor)) else set()
+    )
 
 
 def _forget_moves(env: Environment) -> None:
