@@ -153,6 +153,45 @@ CASES: dict[str, tuple[str, Ways]] = {
             ("pass", ["TDV001"]),
         ],
     ),
+    "an activation that may be a function": (
+        """
+        def activation(name):
+            if name == "prelu":
+                return nn.PReLU()
+            if name == "none":
+                return {0}
+            assert False, name
+
+
+        class Net(nn.Module):
+            def __init__(self, name):
+                super().__init__()
+                self.act = activation(name)
+                self.body = nn.Linear(3, 3)
+
+            def forward(self, x):
+                return self.body(self.act(x))
+
+
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        Net(input()).to(device)(torch.ones(3, device=device))
+        """,
+        [("lambda x: x", []), ("[nn.PReLU()][0]", [])],
+    ),
+    "an index that a model is given by a name": (
+        """
+        from models import build
+
+
+        def train(args):
+            net = build(args).cuda()
+            labels = torch.arange(8)
+            order = torch.randperm(8)
+            others = {0}
+            return net(torch.ones(8, 3).cuda(), order=order), others
+        """,
+        [("labels[order]", []), ("labels + order", ["TDV001"])],
+    ),
     "a class that stands for another one in tests": (
         """
         class {0}:

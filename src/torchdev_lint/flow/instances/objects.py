@@ -426,7 +426,8 @@ def moves_with_owner(frame: Frame, value: Value) -> bool:
         case AnyOf(things=things):
             return all(moves_with_owner(frame, thing) for thing in things)
         case Either(_, then, otherwise):
-            parts = [part for part in (then, otherwise) if not isinstance(part, Literal)]
+            # a function in the place of a layer, `lambda x: x`, holds nothing
+            parts = [part for part in (then, otherwise) if not isinstance(part, (Literal, Function))]
             moving = [moves_with_owner(frame, part) for part in parts]
             # what a caller gives in place of a parameter is most likely one, too
             return any(moving) and all(

@@ -44,7 +44,7 @@ from torchdev_lint.flow.project import project_forwards, settings
 from torchdev_lint.flow.read_alone.evidence import TESTING, in_a_test
 from torchdev_lint.flow.read_alone.host_functions import may_take_from_host
 from torchdev_lint.flow.syntax.naming import is_loss_name
-from torchdev_lint.flow.syntax.trees import dotted
+from torchdev_lint.flow.syntax.trees import dotted, walk
 from torchdev_lint.flow.telling.attribution import host_was_chosen, report_at, worth_telling
 from torchdev_lint.flow.telling.cures import Callee
 from torchdev_lint.flow.telling.publication import (
@@ -76,6 +76,7 @@ def check_model_call(frame: Frame, site: CallSite, callee: Callee) -> None:
         and not _may_be_words(argument)
         and not _is_only_a_hint(frame, site, argument, callee)
         and not _is_left_unread(frame, argument, callee)
+        and not _is_used_as_index(frame, argument, callee)
         for operand in operands_of(frame, _without_positions(frame, argument, callee))
         if not is_scalar(operand.value) and not _is_placeholder(frame, operand, callee)
     ]
@@ -174,6 +175,26 @@ def _is_left_unread(frame: Frame, argument: Argument, callee: Callee) -> bool:
     ):
         return False
     return _OF_RECURRENT.search(_called(argument)) is not None
+
+
+def _is_used_as_index(frame: Frame, argument: Argument, callee: Callee) -> bool:
+    """Whether a module that cannot be read gets, by a name, what the function has indexed something with: an index may be on the CPU."""
+    if (
+        argument.keyword is None
+        or callee.thing is None
+        or frame.state(callee.thing).model is not None
+        or not isinstance(argument.node.value, cst.Name)
+        or frame.function is None
+    ):
+        return False
+    name = argument.node.value.value
+    return any(
+        isinstance(part, cst.Subscript)
+        and len(part.slice) == 1
+        and isinstance(index := part.slice[0].slice, cst.Index)
+        and dotted(index.value) == name
+        for part in walk(frame.function.node.body)
+    )
 
 
 def _called(argument: Argument) -> str:
