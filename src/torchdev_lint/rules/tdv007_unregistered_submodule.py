@@ -24,7 +24,8 @@ optimizer made from `parameters()` does not train them either.
 
 ## Fix safety
 Unsafe: the modules begin to move, and their parameters to be trained and saved. Written where the container is
-a display, a comprehension, `list(...)` or `tuple(...)`, and `torch.nn` (or `torch`) is imported.
+a display, a comprehension, `list(...)` or `tuple(...)`, and `torch.nn` (or `torch`) is imported. One given module in a list or
+tuple of its own, `(teacher,)`, is kept out of `parameters()` and `state_dict()` on purpose: it is moved along by an `_apply` of the class.
 
 ## Known limits
 Containers that are filled elsewhere than in `__init__`, and modules that are moved one by one, are not reported.
@@ -63,6 +64,18 @@ class UnregisteredSubmoduleRule(Rule):
 
 
 def _fix(event: UnregisteredModule) -> NodeFix | None:
+    if event.apply_before is not None:
+        lines = (
+            "def _apply(self, fn, recurse=True):",
+            f"{event.indentation}super()._apply(fn, recurse)",
+            f"{event.indentation}self.{event.attribute}[0]._apply(fn)",
+            f"{event.indentation}return self",
+        )
+        text = "".join(f"{event.indentation}{line}\n" for line in lines)
+        # the place of a method begins with the blank lines above it, that of a decorator below them
+        text = f"{text}\n" if hasattr(event.apply_before, "decorator") else f"\n{text}"
+        edit = NodeEdit(event.apply_before, "before", text)
+        return NodeFix((edit,), Applicability.UNSAFE, "Move it along with an `_apply`")
     if event.value is None or event.nn is None:
         return None
     kind = f"{event.nn}.ModuleDict" if event.container == "dict" else f"{event.nn}.ModuleList"

@@ -299,3 +299,100 @@ def test_parts_that_a_file_adds_to_what_it_has_moved(line: str, found: list[str]
     (tmp_path / "pyproject.toml").touch()
     told = check_source(text, str(tmp_path / "tuning.py"), DEFAULT, DiskSources())
     assert [one.code for one in told] == found
+
+
+NORMALIZER = """\
+import torch
+
+
+class RunningNorm:
+    def __init__(self, size):
+        self.mean = torch.zeros(size)
+        self.var = torch.ones(size)
+
+    def to(self, device):
+        self.mean = self.mean.to(device)
+        {0}
+        return self
+
+    def update(self, x):
+        self.mean += x.mean(0) - self.mean
+        self.var = self.var * 2
+"""
+NORMALIZE = """\
+import torch
+from normalizer import RunningNorm
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+norm = RunningNorm(3).to(device)
+norm.update(torch.ones(2, 3, device=device))
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [("self.var.to(device)", ["TDV003"]), ("self.var = self.var.to(device)", [])],
+)
+def test_copies_that_another_file_has_thrown_away(line: str, found: list[str], tmp_path: Path) -> None:
+    """That an attribute is a tensor is seen where a script has the object moved."""
+    text = NORMALIZER.replace("{0}", line)
+    (tmp_path / "normalizer.py").write_text(text)
+    (tmp_path / "train.py").write_text(NORMALIZE)
+    (tmp_path / "pyproject.toml").touch()
+    told = check_source(text, str(tmp_path / "normalizer.py"), DEFAULT, DiskSources())
+    assert [one.code for one in told] == found
+
+
+def test_a_move_is_written_before_the_call_that_restores_the_state() -> None:
+    """What is restored in a function stands there; the move goes before the call of it."""
+    text = START + textwrap.dedent(
+        """
+        def restore(net, opt):
+            saved = torch.load("last.pt", map_location="cpu")
+            net.load_state_dict(saved["net"])
+            opt.load_state_dict(saved["opt"])
+
+
+        net = nn.Linear(3, 1)
+        opt = torch.optim.Adam(net.parameters())
+        restore(net, opt)
+        net.to(device)
+        net(x).sum().backward()
+        opt.step()
+        """
+    )
+    (told,) = check_source(text, "program.py", DEFAULT)
+    assert told.code == "TDV014"
+    assert told.fix is not None
+    line = text.splitlines().index("restore(net, opt)") + 1
+    assert [(edit.content, edit.range.start.row) for edit in told.fix.edits] == [("net.to(device)\n", line)]
+
+
+def test_what_a_closure_keeps_goes_where_an_item_of_its_argument_is() -> None:
+    """`args[0].device` may be read again; no other name for that device is in scope."""
+    text = "import torch\nfrom torch import nn\n" + textwrap.dedent(
+        """
+        def normalizer():
+            mean = torch.tensor([0.4, 0.5, 0.6])
+            std = torch.tensor([0.2, 0.2, 0.2])
+
+            def apply(module, args):
+                return ((args[0] - mean) / std,)
+
+            return apply
+
+
+        def run():
+            place = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+            net = nn.Linear(3, 3).to(place)
+            net.register_forward_pre_hook(normalizer())
+            net(torch.ones(2, 3, device=place))
+
+
+        run()
+        """
+    )
+    told = check_source(text, "program.py", DEFAULT)
+    assert [one.code for one in told] == ["TDV005", "TDV005"]
+    edits = [edit.content for one in told if one.fix is not None for edit in one.fix.edits]
+    assert edits == [".to(args[0].device)", ".to(args[0].device)"]

@@ -192,6 +192,19 @@ CASES: dict[str, tuple[str, Ways]] = {
         """,
         [("labels[order]", []), ("labels + order", ["TDV001"])],
     ),
+    "a program for GPUs that loads to the CPU at first": (
+        """
+        def main(path, x):
+            net = nn.Linear(3, 3)
+            net.load_state_dict(torch.load(path, map_location={0}))
+            net.to("cuda")
+            return net(x.to("cuda:0"))
+        """,
+        [
+            ("torch.device('cpu')", []),
+            ('"cpu"', []),
+        ],
+    ),
     "a class that stands for another one in tests": (
         """
         class {0}:

@@ -213,7 +213,9 @@ class UnregisteredTensor:
 class UnregisteredModule:
     """A module kept in a plain list or dict of a module was given an input that moved.
 
-    `container` is `list` or `dict`; `value` is the display or comprehension assigned; `nn` how torch.nn is named here.
+    `container` is `list` or `dict`; `value` is the display or comprehension assigned; `nn` how torch.nn is named here. For one module
+    that is not registered on purpose, `apply_before` is the method, or its decorator, before which an `_apply` may stand, and
+    `indentation` that method's.
     """
 
     node: Any
@@ -224,6 +226,8 @@ class UnregisteredModule:
     nn: str | None
     meets: Any
     met_device: str
+    apply_before: Any = None
+    indentation: str = ""
 
 
 @dataclass(frozen=True, slots=True)

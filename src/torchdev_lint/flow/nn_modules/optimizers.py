@@ -90,6 +90,14 @@ def _make(frame: Frame, thing: Object, how: str, site: CallSite) -> None:
         frame.set_state(thing, replace(state, attributes={**state.attributes, **made}))
         # Where flows meet, the state is there in both: what held when it was made has to hold when it is used.
         frame.analysis.notes["state made under", id(site.node)] = frame.env.path
+        frame.analysis.notes["state made through", id(site.node)] = tuple(_calls_above(frame))
+
+
+def _calls_above(frame: Frame) -> Iterator[cst.CSTNode]:
+    """The calls by which the function was reached, the last one first."""
+    while frame.caller is not None:
+        yield frame.call
+        frame = frame.caller
 
 
 def _has_momentum(site: CallSite) -> bool:
@@ -165,7 +173,9 @@ def note_read(frame: Frame, thing: Object) -> None:
 def _publish(
     frame: Frame, thing: Object, site: CallSite, made: cst.CSTNode, how: str, move: cst.Call, found: Conflict
 ) -> None:
-    earlier, indentation = _place_before(frame, made, move)
+    ways = (made, *frame.analysis.notes.get(("state made through", id(made)), ()))
+    places = (_place_before(frame, way, move) for way in ways)
+    earlier, indentation = next((place for place in places if place[0] is not None), (None, ""))
     frame.analysis.publish(
         ("state-before-move", id(move)),
         StateBeforeMove(

@@ -50,6 +50,7 @@ from torchdev_lint.flow.domain.values import (
 from torchdev_lint.flow.instances import held_helpers
 from torchdev_lint.flow.instances.objects import forget_attributes, set_attribute
 from torchdev_lint.flow.nn_modules.attached_parts import ATTACHED, SOMEWHERE, is_within, whole_of
+from torchdev_lint.flow.nn_modules.hidden_modules import hides_one, place_for_apply
 from torchdev_lint.flow.syntax.trees import dotted, holds, names_of_script, remembered, walk
 from torchdev_lint.flow.telling.cures import target_expression
 from torchdev_lint.flow.torch_calls import operands
@@ -453,6 +454,8 @@ def publish_module(
         return  # what moves are the parameters, in place: the modules have them as well
     value = assigned_value(site.node)
     container = "dict" if isinstance(value, (cst.Dict, cst.DictComp)) else "list"
+    hidden = hides_one(value)
+    place = place_for_apply(frame.analysis.module, site.node) if hidden else (None, "")
     frame.analysis.publish(
         ("attribute", id(site.node)),
         UnregisteredModule(
@@ -460,10 +463,12 @@ def publish_module(
             attribute=site.name,
             receiver=_receiver(site.node),
             container=container,
-            value=value if _is_display(value) or _is_listed(value) else None,
+            value=value if (_is_display(value) or _is_listed(value)) and not hidden else None,
             nn=name_of_nn(frame),
             meets=node,
             met_device=met_device,
+            apply_before=place[0],
+            indentation=place[1],
         ),
     )
 

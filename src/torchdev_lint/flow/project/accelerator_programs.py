@@ -65,7 +65,7 @@ Bringing something back (`.to("cpu")`), or loading to the CPU, is none.
 
 _TELLS = re.compile(
     r"(?m)^[ \t]*(?:print|log(?:ger|ging)?\.info)\((?![^\n]*\bif\b)[^\n]*|"
-    r"\btorch\.load\([^\n]*,\s*['\"]cpu['\"]\)|\bdist(?:ributed)?\.is_available\(\)"
+    r"\bmap_location\s*=\s*torch\.device\(\s*['\"]cpu['\"]\s*\)|\btorch\.load\([^\n]*,\s*['\"]cpu['\"]\)|\bdist(?:ributed)?\.is_available\(\)"
 )
 """What only says whether there is an accelerator, what is only loaded to the CPU, and what asks for something else."""
 

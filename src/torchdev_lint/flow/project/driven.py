@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from torchdev_lint.flow.activation.analysis import Analysis
 from torchdev_lint.flow.activation.events import (
+    DiscardedTransfer,
     Event,
     HostRead,
     LateSubmodule,
@@ -130,6 +131,7 @@ def _is_certain(event: Event) -> bool:
             | LateSubmodule(own=True)
             | GeneratorMismatch()
             | StateBeforeMove()
+            | DiscardedTransfer()
         ):
             return True
         case _:

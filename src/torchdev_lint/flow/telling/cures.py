@@ -272,16 +272,33 @@ def tensor_named_in(frame: Frame, node: cst.CSTNode, device: Device) -> str | No
     written = dotted(inner)
     if written is not None:
         return written
+    if isinstance(node, cst.BaseExpression) and _is_written_item(inner):
+        return frame.analysis.text(inner)
     for part in walk(inner, below=(cst.Lambda, cst.GeneratorExp, cst.ListComp, cst.SetComp, cst.DictComp)):
         text = dotted(part)
-        if text is None:
+        if isinstance(part, cst.Subscript) and _is_written_item(part):
+            text = frame.analysis.text(part)
+            with frame.quietly():
+                value = frame.evaluate(part)
+        elif text is None:
             continue
-        value = frame.lookup(text.partition(".")[0])
-        for name in text.split(".")[1:]:
-            value = frame.state(value).attributes.get(name, UNKNOWN) if isinstance(value, Object) else UNKNOWN
+        else:
+            value = frame.lookup(text.partition(".")[0])
+            for name in text.split(".")[1:]:
+                held = frame.state(value).attributes if isinstance(value, Object) else {}
+                value = held.get(name, UNKNOWN)
         if isinstance(value, Tensor) and not value.batch and device_values.same_device(value.device, device):
             return text
     return None
+
+
+def _is_written_item(node: cst.CSTNode) -> bool:
+    """Whether it is an item under a key that is written out, `args[0]`, which may be read again."""
+    match node:
+        case cst.Subscript(value=whole, slice=[cst.SubscriptElement(slice=cst.Index(value=key))]):
+            return dotted(whole) is not None and isinstance(key, (cst.Integer, cst.SimpleString))
+        case _:
+            return False
 
 
 def expression_at(frame: Frame, wanted: Leaf, beside: Operand, origin: Origin, *, here: bool) -> str | None:
