@@ -218,6 +218,32 @@ CASES: dict[str, tuple[str, Sequence[tuple[str, list[str]]]]] = {
         """,
         [('"device": device, "dtype": dtype', []), ('"dtype": dtype', ["TDV005"])],
     ),
+    "what layers of a plain list give is no finding of its own": (
+        """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body = {0}
+                self.out = nn.Linear(3, 3)
+
+            def forward(self, x):
+                for layer in self.body:
+                    x = layer(x).relu()
+                return self.out(x)
+
+
+        def run(batch):
+            net = Net().to(device)
+            return net(batch.to(device))
+
+
+        run(torch.ones(2, 3))
+        """,
+        [
+            ("[nn.Linear(3, 3) for _ in range(4)]", ["TDV007"]),
+            ("nn.ModuleList(nn.Linear(3, 3) for _ in range(4))", []),
+        ],
+    ),
     "who has a module moves what it keeps": (
         """
         class Net(nn.Module):

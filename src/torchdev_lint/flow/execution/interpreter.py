@@ -14,6 +14,8 @@ from torchdev_lint.flow.activation.events import (
     MixedOperation,
     ModelCall,
     ReturnedFactory,
+    UnregisteredModule,
+    UnregisteredTensor,
 )
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.activation.imports import NoImports
@@ -207,10 +209,12 @@ def settle(analysis: Analysis, met: list[Function]) -> list[Event]:
 def _told(analysis: Analysis) -> Iterator[Event]:
     """The events, less those that are only possible where the function itself shows that its argument is on the CPU.
 
-    And less those that a tensor meets further on which is told where a function makes it to return it.
+    Less those, too, that a tensor meets further on which is told where a function makes it to return it, or that a module of a plain
+    container has given, which is told.
     """
     met = set()
     told = []
+    plain = {id(event.node) for event in analysis.events.values() if isinstance(event, UnregisteredModule)}
     for event in analysis.events.values():
         match event:
             case MixedOperation(certain=False, left=Symbol(key=key)) if key in analysis.read_on_host:
@@ -223,6 +227,8 @@ def _told(analysis: Analysis) -> Iterator[Event]:
                 origin is not None and returned_factories.is_told(analysis, origin)
             ):
                 met.add(id(origin.root().node))
+            case UnregisteredTensor(node=node) if id(node) in plain:
+                pass
             case _:
                 told.append(event)
     for event in told:
