@@ -149,14 +149,16 @@ def _summary(verdict: Verdict, path: Path) -> Run:
 
 
 class Linter:
-    """The linter with all its default rules, in this process."""
+    """The linter with all its default rules, in this process: what it remembers of texts is for one thread at a time."""
 
     def __init__(self) -> None:
+        self._turn = threading.Lock()
         self._config = Settings(fixed=Config(root=str(PROGRAMS))).for_directory(str(PROGRAMS))
 
     def check(self, text: str) -> list[Diagnostic]:
         """What `torchdev-lint` reports."""
-        return findings(text, str(PROGRAMS / "program.py"), self._config)
+        with self._turn:
+            return findings(text, str(PROGRAMS / "program.py"), self._config)
 
     def fix(self, text: str) -> tuple[str, bool]:
         """What `torchdev-lint --fix --unsafe-fixes` makes of it, and whether something is left to report."""
