@@ -218,6 +218,24 @@ CASES: dict[str, tuple[str, Sequence[tuple[str, list[str]]]]] = {
         """,
         [('"device": device, "dtype": dtype', []), ('"dtype": dtype', ["TDV005"])],
     ),
+    "settings in a text of JSON": (
+        """
+        import json
+
+        CONFIG = json.loads('{"loss": {0}, "weights": [1.0, 2.0], "stages": null}')
+
+
+        def build(name, weights):
+            if name == "weighted":
+                return nn.CrossEntropyLoss(torch.tensor(weights))
+            return nn.MSELoss()
+
+
+        loss = build(CONFIG["loss"], CONFIG["weights"])
+        loss(nn.Linear(3, 2).to(device)(x), torch.zeros(2, dtype=torch.long, device=device))
+        """,
+        [('"weighted"', ["TDV001"]), ('"plain"', [])],
+    ),
     "what layers of a plain list give is no finding of its own": (
         """
         class Net(nn.Module):

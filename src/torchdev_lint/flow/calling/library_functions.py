@@ -51,6 +51,8 @@ def call(frame: Frame, path: str, site: CallSite, call_value: Callable[..., Valu
         ):
             function = CallSite(site.node, (), site.callee), given[-2]
             return _mapped(frame, given[-1], function, call_value, tensors_only=name == "tree_map_only")
+        case "json" if name == "loads" and isinstance(first, Literal) and isinstance(first.value, str):
+            return _from_json(frame, first.value, site)
         case "os.path" if name == "join":
             return None if site.has_star() else paths.joined(given, frame.analysis.text(site.node))
         case "pathlib" if name == "Path" and given and not site.has_star():
@@ -60,6 +62,26 @@ def call(frame: Frame, path: str, site: CallSite, call_value: Callable[..., Valu
         case _:
             worker = workers.call(frame, path, site, call_value)
             return records.call(frame, path, site) if worker is None else worker
+
+
+MAX_JSON = 20_000
+"""Characters."""
+
+
+def _from_json(frame: Frame, text: str, site: CallSite) -> Value | None:
+    """What a text that is written out says: settings, `json.loads(\"\"\"{"loss": "focal"}\"\"\")`."""
+    key = ("json", id(site.node))
+    if key not in frame.analysis.notes:
+        import json
+
+        try:
+            held = json.loads(text) if len(text) <= MAX_JSON else None
+        except (ValueError, RecursionError):
+            held = None
+        # what is evaluated has to stay: it is known by its place in memory
+        frame.analysis.notes[key] = None if held is None else cst.parse_expression(repr(held))
+    written = frame.analysis.notes[key]
+    return None if written is None else frame.evaluate(written)
 
 
 def _mapped(
