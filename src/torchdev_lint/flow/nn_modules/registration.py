@@ -408,7 +408,7 @@ def _is_brought_from_outside(frame: Frame, name: str) -> bool:
     brings = re.compile(
         rf"(?<![\w.])(?!self\.)\w[\w.]*\.{re.escape(name)}\s*=(?!=)[^\n]*(?:\.(?:to|cuda)\(|\bdevice\s*=)"
     )
-    if brings.search(frame.analysis.written):
+    if frame.analysis.says(brings):
         return True
     return any(brings.search(text) for _, text in frame.analysis.imports.mentioning(f".{name} =") or ())
 
@@ -455,7 +455,8 @@ def publish_module(
     value = assigned_value(site.node)
     container = "dict" if isinstance(value, (cst.Dict, cst.DictComp)) else "list"
     hidden = hides_one(value)
-    place = place_for_apply(frame.analysis.module, site.node) if hidden else (None, "")
+    learn = frame.analysis.learn
+    place = learn(place_for_apply, frame.analysis.module, site.node) if hidden else (None, "")
     frame.analysis.publish(
         ("attribute", id(site.node)),
         UnregisteredModule(
