@@ -15,7 +15,7 @@ from torchdev_lint.config import REVEALED, SYNTAX_ERROR, Config, ConfigError, di
 from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.engine.caches import Caches
 from torchdev_lint.engine.results import NO_FIXES, Choice, Choices
-from torchdev_lint.engine.run import Progress, RunResult, run
+from torchdev_lint.engine.run import Progress, RunResult, run, run_and_fix
 from torchdev_lint.engine.workers import Workers, own_process
 from torchdev_lint.report import summary
 from torchdev_lint.report.formats import TEXT
@@ -60,16 +60,18 @@ def check(options: Options) -> int:
         return FAILURE if found.problems else code
     long: dict[str, bool] = {}
     with workers_of(options) as workers:
-        result = run(
-            found.files,
-            settings.for_file,
-            lambda config: allowed_fixes(options, config),
-            write=options.fix and not options.diff,
-            only=only,
-            workers=workers,
-            progress=_progress(options, long),
-            caches=caches,
-        )
+        allowed = partial(allowed_fixes, options)
+        progress = _progress(options, long)
+        if options.fix and not options.diff:
+            choose = partial(_choice, options)
+            result = run_and_fix(
+                found.files, settings.for_file, allowed, choose, workers=workers, progress=progress, caches=caches
+            )  # fmt: skip
+        else:
+            result = run(
+                found.files, settings.for_file, allowed, write=False, only=only, workers=workers,
+                progress=progress, caches=caches,
+            )  # fmt: skip
     if options.verbose:
         _say([_how_parsed(long, whole=options.no_slice)])
     if options.write_baseline and options.baseline is not None:

@@ -54,3 +54,60 @@ def test_a_constructor_of_the_configuration_is_known_to_every_face(tmp_path: Pat
     assert theirs.stdout == ours.stdout.replace(" [*]", "")
     isolated = run("torchdev_lint", "--isolated", "a.py", cwd=tmp_path)
     assert isolated.stdout == "All checks passed!\n"
+
+
+SHARED = {
+    "boxes.py": """\
+import torch
+
+
+def decode(delta, anchors):
+    wide = anchors * 2
+    return torch.exp(delta) * wide + delta * wide
+""",
+    "model.py": """\
+import torch
+from torch import nn
+
+from boxes import decode
+
+
+class Head(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.box = nn.Linear(4, 4)
+
+    def losses(self, box, anchors):
+        return (decode(box, anchors) - box).sum()
+
+    def forward(self, x):
+        box = self.box(x)
+        anchors = box.detach().cpu()
+        if self.training:
+            return self.losses(box, anchors)
+        return decode(box, anchors)
+""",
+    "main.py": """\
+import torch
+
+from model import Head
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+head = Head().to(device)
+print(head(torch.rand(4, 4, device=device)).sum().item())
+""",
+}
+
+
+@pytest.mark.parametrize("cache", ["--no-cache", "--cache-dir=kept"])
+def test_what_is_mended_in_one_file_is_not_told_in_another(tmp_path: Path, cache: str) -> None:
+    for name, text in SHARED.items():
+        (tmp_path / name).write_text(text)
+    found = run("torchdev_lint", "--isolated", cache, "--output-format=concise", ".", cwd=tmp_path).stdout
+    assert [line.split()[0] for line in found.splitlines()[:2]] == ["boxes.py:6:31:", "model.py:20:28:"]
+    fixed = run("torchdev_lint", "--isolated", cache, "--fix", ".", cwd=tmp_path)
+    assert (fixed.returncode, fixed.stderr) == (0, "")
+    # The second of the two places in `boxes.py` is found once the first is mended; that in `model.py` was the call of both.
+    assert fixed.stdout == "Found 2 errors (2 fixed, 0 remaining).\n"
+    assert run("torchdev_lint", "--isolated", cache, ".", cwd=tmp_path).stdout == "All checks passed!\n"
+    assert {name for name, text in SHARED.items() if (tmp_path / name).read_text() != text} == {"boxes.py"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from torchdev_lint.config import Config
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from torchdev_lint.source.notebook import Notebook
 
 Progress: TypeAlias = "Callable[[Iterator[tuple[int, Checked]], int], Iterator[tuple[int, Checked]]]"
+
+FIX_PASSES = 8
+"""How often all files are checked at most when fixes are written: what is mended in one may be what another needed."""
 
 HERE = Workers()
 """Everything in this process."""
@@ -110,3 +113,39 @@ def run(
     if caches is not None:
         caches.save()
     return RunResult(tuple(results[index] for index in sorted(results)), all_kept=not left)
+
+
+def run_and_fix(
+    paths: Iterable[str],
+    config_for: Callable[[str], Config],
+    allowed: Callable[[Config], frozenset[Applicability]],
+    choose: Callable[[], Choice | None],
+    *,
+    workers: Workers = HERE,
+    caches: Caches | None = None,
+    progress: Progress | None = None,
+) -> RunResult:
+    """`run`, writing, until no file changes any more: what is found in one file may rest on what was fixed in another.
+
+    `choose` is asked before each pass which findings count. A file that is fixed in several passes counts them all.
+    """
+    paths = list(paths)
+    before: dict[str, Counter[tuple[str, str]]] = {}
+    for _ in range(FIX_PASSES):
+        result = run(
+            paths, config_for, allowed, write=True, only=choose(), workers=workers, caches=caches, progress=progress
+        )  # fmt: skip
+        counted = any(file.counts for file in result.files)
+        for file in result.files:
+            if file.counts:
+                before[file.path] = before.get(file.path, Counter()) + file.counts
+        if not counted:
+            break
+        if caches is not None:
+            caches.look_again()
+    return replace(
+        result,
+        files=tuple(
+            replace(file, counts=before[file.path]) if file.path in before else file for file in result.files
+        ),
+    )
