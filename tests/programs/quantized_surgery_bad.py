@@ -64,7 +64,7 @@ def convert(model, bits):
             q = QLinear(child.in_features, child.out_features, bits)
             q.weight.data.copy_(child.weight.data)
             q.bias.data.copy_(child.bias.data)
-            setattr(model, name, q)
+            setattr(model, name, q)  # CAUSE
         else:
             convert(child, bits)
     return model

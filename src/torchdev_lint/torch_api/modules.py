@@ -106,6 +106,7 @@ TRANSPARENT_WRAPPERS = frozenset(
         "torch.jit.optimize_for_inference",
         "torch.jit.freeze",
         "copy.copy",
+        "weakref.proxy",
     }
 )
 """Return the module they are given, or one that lives and moves with it."""
@@ -144,7 +145,7 @@ MAY_INDEX = frozenset("decode encode score test".split())
 """Of those, the ones that often take what they compute on and the indices of the parts wanted."""
 
 WORDS = re.compile(
-    r"(?i)(?:^|_)(?:texts?|captions?|sentences?|prompts?|names?|titles?|questions?|answers?|words?|strings?|paths?|urls?)(?:_list)?$"
+    r"(?i)(?:^|_)(?:texts?|captions?|sentences?|prompts?|names?|titles?|questions?|answers?|words?|strings?|paths?|urls?)(?:_list|_inputs?)?$"
 )
 """Names of what may be a list of strings in a batch of which only the loader is known: strings are put together to lists
 (torch/utils/data/_utils/collate.py)."""

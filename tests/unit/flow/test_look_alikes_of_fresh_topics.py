@@ -57,7 +57,7 @@ WEIGHTS = """
 def importances(tree, count):
     chances = {chances}
     weights = (count * chances) ** -0.4
-    return torch.tensor(weights / weights.max(), dtype=torch.float32)
+    return torch.tensor(weights / 2.0, dtype=torch.float32)
 def learn(tree, picked, net):
     losses = net(torch.zeros(len(picked), 3, device=device)).pow(2).sum(1)
     return (importances(tree, len(picked)) * losses).mean()

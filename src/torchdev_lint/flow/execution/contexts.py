@@ -13,6 +13,7 @@ from torchdev_lint.flow.calling.calls import call_value
 from torchdev_lint.flow.calling.callsites import CallSite
 from torchdev_lint.flow.calling.functions import call
 from torchdev_lint.flow.domain.environment import Environment
+from torchdev_lint.flow.domain.immutable import replace
 from torchdev_lint.flow.domain.lattice import UNKNOWN_DEVICE, Device, choose
 from torchdev_lint.flow.domain.values import DeviceValue, Either, Many, Object, Value
 from torchdev_lint.flow.execution.patterns import assign
@@ -133,13 +134,16 @@ def _leave(frame: Frame, manager: Suspended | Object, node: cst.With) -> None:
     at_yield, at_end = manager
     for key, state in at_end.heap.items():
         known = at_yield.heap.get(key)
-        if (
-            known is not None
-            and known is not state
-            and known.device != state.device
-            and key in frame.env.heap
-        ):
+        if known is None or known is state or key not in frame.env.heap:
+            continue
+        if known.device != state.device:
             move(frame, Object(key), state.device)
+        changed = {
+            name: value for name, value in state.attributes.items() if known.attributes.get(name) != value
+        }
+        if changed:
+            now = frame.state(Object(key))
+            frame.set_state(Object(key), replace(now, attributes={**now.attributes, **changed}))
 
 
 def _is_torch_context(frame: Frame, node: cst.BaseExpression) -> bool:

@@ -47,6 +47,7 @@ from torchdev_lint.flow.domain.values import (
     if_not_none,
     is_number,
     join,
+    join_all,
     without_cell,
 )
 from torchdev_lint.flow.execution import containers, truths, turns, yields
@@ -597,7 +598,7 @@ def _item_of_object(frame: Frame, thing: Object, key: Value, node: cst.CSTNode) 
         return own
     entries = dict_classes.held_by(frame, thing)
     if entries is not None:
-        return subscript(frame, node, entries, [key])
+        return _entry(frame, thing, entries, key, node)
     items = list_classes.held_by(frame, thing)
     if items is not None:
         return subscript(frame, node, items, [key])
@@ -615,6 +616,17 @@ def _item_of_object(frame: Frame, thing: Object, key: Value, node: cst.CSTNode) 
     if isinstance(key, Object):
         return Object(("item", thing.key, key.key), "")
     return _some_of(frame, thing, node)
+
+
+def _entry(frame: Frame, thing: Object, entries: Entries, key: Value, node: cst.CSTNode) -> Value:
+    """`thing[key]` of an instance of a class that derives from `dict`; what is not there is what its `__missing__` gives."""
+    held = subscript(frame, node, entries, [key])
+    if isinstance(key, Literal) and any(name == key.value for name, _ in entries.entries):
+        return held
+    given = special_methods.missing(frame, node, thing, key)
+    if given is None:
+        return held
+    return given if held == UNKNOWN else join_all([held, given])
 
 
 @expression(cst.NamedExpr)

@@ -228,10 +228,10 @@ def _left_or(left: dict[str, Tensor], element: cst.BaseElement, part: Value) -> 
 
 
 def _unpacked(frame: Frame, value: Value) -> Value:
-    """A named tuple as the tuple that it is."""
+    """A named tuple as the tuple that it is, a list of modules as the parts that it has: `*hidden, last = self.layers`."""
     if not isinstance(value, Object):
         return value
-    return as_tuple(frame, value) or value
+    return as_tuple(frame, value) or module_containers.spread(frame, value)
 
 
 _CONVERSIONS = frozenset(

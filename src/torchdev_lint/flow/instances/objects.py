@@ -422,7 +422,9 @@ def moves_with_owner(frame: Frame, value: Value) -> bool:
             return parameter
         case Object():
             state = frame.state(value)
-            return state.kind == "module" or (state.kind == "unknown" and bool(state.api))
+            return state.kind == "module" or (
+                state.kind == "unknown" and bool(state.api) and not library_facts.is_plain(frame, value)
+            )
         case AnyOf(things=things):
             return all(moves_with_owner(frame, thing) for thing in things)
         case Either(_, then, otherwise):

@@ -41,12 +41,23 @@ def binary_operation(frame: Frame, node: cst.BinaryOperation, left: Value, right
 
 def item(frame: Frame, node: cst.CSTNode, thing: Object, key: Value) -> Value | None:
     """`thing[key]`; None where the class does not say, or is of another file and leaves it as unknown as if it had not been read."""
-    method = _method(frame, thing, "__getitem__")
+    return _of_key(frame, node, _method(frame, thing, "__getitem__"), key)
+
+
+def missing(frame: Frame, node: cst.CSTNode, thing: Object, key: Value) -> Value | None:
+    """What an instance of a class that derives from `dict` gives for a key that it does not hold; None where the class does not say.
+
+    Source: https://docs.python.org/3/reference/datamodel.html#object.__missing__.
+    """
+    return _of_key(frame, node, _method(frame, thing, "__missing__"), key)
+
+
+def _of_key(frame: Frame, node: cst.CSTNode, method: Function | None, key: Value) -> Value | None:
     if method is None:
         return None
     written = _key(node)
     if written is None or key == UNKNOWN or not isinstance(node, cst.Subscript):
-        found = _run(frame, method, cst.Name("__getitem__"), ())
+        found = _run(frame, method, cst.Name(method.name), ())
     else:
         found = _run(frame, method, node, (Argument(key, Implied(written)),))
     return None if found == UNKNOWN and method.frame.source.foreign else found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from torchdev_lint.flow.activation.frame import Frame
@@ -11,12 +12,25 @@ from torchdev_lint.flow.domain.values import Literal, Object
 from torchdev_lint.stubs.facts import Fact
 from torchdev_lint.stubs.shelf import Shelf
 
+_NO_MODULE = re.compile(r"[a-z](?:Tokenizer(?:Fast)?|Processor|FeatureExtractor|Pipeline)(?:\.from_\w+)?$")
+"""What a library calls a class, or its constructor, that prepares inputs or runs models: `ChronosPipeline.from_pretrained`."""
+
 
 def class_of(frame: Frame, thing: Object) -> Fact | None:
     """The fact of the class or function that made an object."""
     api = frame.state(thing).api
     found = frame.analysis.options.shelf.classes(api) if api else ()
     return found[0] if found else None
+
+
+def is_plain(frame: Frame, thing: Object) -> bool:
+    """Whether an object is of a library's class that is no module, by a stub or its name: it moves with nobody."""
+    fact = class_of(frame, thing)
+    if fact is not None and fact.kind == "module":
+        return False
+    return (fact is not None and fact.kind == "plain") or _NO_MODULE.search(
+        frame.state(thing).api
+    ) is not None
 
 
 def first(facts: Sequence[Fact], site: CallSite) -> Fact | None:

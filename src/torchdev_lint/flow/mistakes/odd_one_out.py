@@ -17,6 +17,7 @@ from torchdev_lint.flow.domain.conditions import atoms
 from torchdev_lint.flow.domain.lattice import Cpu, Device, Level, conflict, describe, leaves, may_tell_where
 from torchdev_lint.flow.domain.values import Function, Items, Tensor, Value
 from torchdev_lint.flow.mistakes.disagreeing_returns import made_by
+from torchdev_lint.flow.mistakes.returned_factories import moved_by_caller
 from torchdev_lint.flow.syntax.trees import dotted, walk
 from torchdev_lint.flow.torch_calls import device_values
 from torchdev_lint.torch_api.factories import TAKES_DEVICE
@@ -104,6 +105,7 @@ def _check_parts(frame: Frame, function: Function, parts: list[Value]) -> None:
         name is None
         or not alike
         or len({frame.analysis.text(one[1]) for one in placed if one is not None}) > 1
+        or frame.analysis.learn(moved_by_caller, frame, function.name)
     ):
         return
     target = frame.analysis.text(alike[0][1])

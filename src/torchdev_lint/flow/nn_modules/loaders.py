@@ -55,6 +55,10 @@ def loader(frame: Frame, site: CallSite) -> Value:
             element = _read_as_numbers(frame, dataset.value, element, replace(on_host, guess=True))
         element = _batched(frame, element, origin)
     element = without_cell(element)
+    for name in ("sampler", "batch_sampler"):
+        drawn = site.keyword(name)
+        if drawn is not None and isinstance(drawn.value, Object):
+            _draw(frame, drawn.value, site)
     pins = site.keyword("pin_memory")
     if pins is not None and pins.value != Literal(False):
         element = _pinned(element)
@@ -287,6 +291,18 @@ def _item(frame: Frame, dataset: Object, site: CallSite, on_host: Tensor) -> Val
         given = element_of(given)
     is_record = isinstance(given, Object) and as_tuple(frame, given) is not None
     return given if is_record or isinstance(given, (Tensor, Items, Entries)) else UNKNOWN
+
+
+def _draw(frame: Frame, sampler: Object, site: CallSite) -> None:
+    """What a sampler of the program's own does when the loader asks it for indices; they are numbers, whatever it makes them of."""
+    from torchdev_lint.flow.calling.functions import call
+
+    model = frame.state(sampler).model
+    method = None if model is None else model.find("__iter__")
+    if model is not None and method is not None:
+        alive = frame.alive
+        call(frame, model.function(method, "__iter__", sampler), CallSite(site.node))
+        frame.alive = alive
 
 
 def _collated(frame: Frame, collate: Argument, dataset: Argument | None) -> Value:

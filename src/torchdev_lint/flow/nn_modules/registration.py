@@ -605,11 +605,10 @@ def _handed_to(frame: Frame, node: cst.Arg) -> str | None:
 
 def is_late(frame: Frame, leaf: Leaf) -> bool:
     """Whether a module is known to have been attached too late: what follows from it needs no report of its own."""
-    return (
-        leaf.origin is not None
-        and leaf.origin.what == LATE
-        and ("late", id(leaf.origin.node)) in frame.analysis.events
-    )
+    origin = leaf.origin
+    while origin is not None and origin.what != LATE:
+        origin = origin.inner  # handed on as an argument
+    return origin is not None and ("late", id(origin.node)) in frame.analysis.events
 
 
 def assigned_value(node: cst.CSTNode, name: str = "") -> cst.BaseExpression | None:

@@ -33,7 +33,7 @@ from torchdev_lint.flow.domain.lattice import (
     leaves,
 )
 from torchdev_lint.flow.domain.values import Entries, Items, Many, Object, State, Tensor, Value
-from torchdev_lint.flow.project import private_helpers, reach
+from torchdev_lint.flow.project import private_helpers, reach, siblings
 from torchdev_lint.flow.project.absent_arguments import is_never_given
 from torchdev_lint.flow.project.caller_results import is_moved_then
 from torchdev_lint.flow.project.callers_elsewhere import given_from_host
@@ -138,6 +138,7 @@ def worth_telling(frame: Frame, found: Conflict, *, anywhere: bool = False) -> b
                 learn(given_from_host, frame, root)
                 or learn(is_moved_then, frame, root)
                 or learn(is_never_given, frame, root)
+                or learn(siblings.bring, frame, root)
             ):
                 return False
     used = any(isinstance(leaf, Accelerator) for leaf in (found.left, found.right))

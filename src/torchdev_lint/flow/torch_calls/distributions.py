@@ -12,7 +12,17 @@ from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.calling.callsites import CallSite
 from torchdev_lint.flow.domain.immutable import replace
 from torchdev_lint.flow.domain.lattice import UNKNOWN_DEVICE, Cpu, Device, Origin, leaves, with_origin
-from torchdev_lint.flow.domain.values import NONE, AnyOf, Literal, Object, State, Tensor, Value, join_all
+from torchdev_lint.flow.domain.values import (
+    NONE,
+    AnyOf,
+    Items,
+    Literal,
+    Object,
+    State,
+    Tensor,
+    Value,
+    join_all,
+)
 from torchdev_lint.flow.torch_calls.operands import Given
 from torchdev_lint.flow.torch_calls.operations import combine
 from torchdev_lint.flow.torch_calls.tensor_values import moved_tensor
@@ -148,7 +158,9 @@ def call_method(frame: Frame, thing: Object, name: str, site: CallSite) -> Value
         return None
     if name in DRAWS:
         alone = None if frame.state(thing).api.rpartition(".")[2] in PICKS else held.scalar
-        return replace(held, scalar=False if site.arguments else alone)
+        shape = site.get(0, "sample_shape")
+        empty = shape is None or shape.value == Items(())  # of one, as without an argument
+        return replace(held, scalar=alone if empty else False)
     if name not in ASKS:
         return None
     value = site.get(0, "value")

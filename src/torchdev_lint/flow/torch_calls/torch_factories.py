@@ -218,7 +218,7 @@ def _scalar_ness(frame: Frame, path: str, first: Argument | None, site: CallSite
             return None
         if _is_number(first) or _is_of_number_parameter(frame, first.value):
             return True
-        if arrays.dimensions(frame, first.value):
+        if arrays.dimensions(frame, first.value) or _is_normalized(first.node.value):
             return False
         return False if isinstance(first.value, (Items, Many, Entries)) else None
     given = site.positional()
@@ -229,6 +229,24 @@ def _scalar_ness(frame: Frame, path: str, first: Argument | None, site: CallSite
     last = path in _SIZE_IS_LAST and len(given) > 1
     shape = site.keyword("size") or (given[-1] if last else site.get(0, "size"))
     return bool(shape is not None and shape.value == Items(()))
+
+
+_REDUCTIONS = frozenset("max min sum mean std norm".split())
+
+
+def _is_normalized(node: cst.BaseExpression) -> bool:
+    """Whether something is scaled or shifted by what it holds itself, as no number is: `w / w.max()`, `(x - x.mean()) / s`."""
+    match node:
+        case cst.BinaryOperation(left=left, operator=cst.Divide() | cst.Subtract(), right=right):
+            if isinstance(right, cst.BinaryOperation) and isinstance(right.operator, cst.Add):
+                right = right.left  # `w.sum() + eps`
+            match right:
+                case cst.Call(func=cst.Attribute(value=of, attr=cst.Name(value=name))) if name in _REDUCTIONS:
+                    return of.deep_equals(left) or _is_normalized(left)
+                case _:
+                    return _is_normalized(left)
+        case _:
+            return False
 
 
 _SIZE_IS_LAST = frozenset({"torch.randint", "torch.normal"})

@@ -193,6 +193,9 @@ def _torch(frame: Frame, path: str, site: CallSite) -> Value | None:
         return found
     if path == "torch.Generator":
         return generators.construct(frame, site)
+    if path == "torch.Size":
+        shape = site.get(0, "")
+        return Items((), kind="tuple") if shape is None else shape.value  # a tuple of what it is given
     if path.startswith("torch.distributions."):
         return distributions.construct(frame, path, site)
     if path == "torch.optim.swa_utils.AveragedModel":
