@@ -149,8 +149,12 @@ def _names(node: cst.CSTNode) -> set[str]:
 
 def _is_brought(node: cst.CSTNode, given: set[str]) -> bool:
     match node:
-        case cst.Call(func=cst.Attribute(value=moved, attr=cst.Name(value="to" | "cuda"))):
+        case cst.Call(func=cst.Attribute(value=moved, attr=cst.Name(value="to" | "cuda" | "cpu" | "numpy"))):
             return part_of(moved) in given
+        case cst.Call(
+            func=cst.Attribute(value=moved, attr=cst.Name(value="type")), args=[cst.Arg(value=kind)]
+        ):
+            return part_of(moved) in given and (dotted(kind) or "").startswith("torch.cuda.")
         case cst.Assign(
             targets=[cst.AssignTarget(target=cst.Name(value=name))],
             value=cst.Call(func=called, args=[cst.Arg(value=cst.Name(value=first)), *_]),

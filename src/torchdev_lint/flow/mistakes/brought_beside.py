@@ -81,7 +81,8 @@ def _brings(node: cst.CSTNode, name: str) -> bool:
 
 
 def _brought(function: cst.FunctionDef, parameter: str) -> str:
-    names = {one.name.value for one in all_parameters(function.params)}
+    # what an object keeps, or computes, does not come from the caller
+    names = {one.name.value for one in all_parameters(function.params)} - {"self"}
     found = ""
     for node in walk(function.body):
         match node:

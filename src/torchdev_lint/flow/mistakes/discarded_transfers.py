@@ -94,18 +94,19 @@ def _is_all_there_is(frame: Frame) -> bool:
     )
 
 
-def discarded_unknown(frame: Frame, site: CallSite, target: Device) -> None:
-    """A thing of which nothing is known is moved and the result thrown away: it stays, unless it is a module."""
+def discarded_unknown(frame: Frame, site: CallSite, target: Device) -> bool:
+    """A thing of which nothing is known is moved and the result thrown away: it stays, unless it is a module. Whether it is a tensor."""
     receiver = site.receiver
     whole = frame.analysis.module if frame.function is None else frame.function.node
     if receiver is None or frame.source.foreign:
-        return
+        return False
     notes, key = frame.analysis.notes, ("discarded unknown", id(site.node))
     if key not in notes:
         notes[key] = frame.analysis.learn(_is_tensor_there, frame, whole, site, receiver)
     shown, assignable = notes[key]
     if shown:
         _publish(frame, site, receiver, target, assignable=assignable)
+    return bool(shown)
 
 
 def _is_tensor_there(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from torchdev_lint.flow.activation.events import OutputMoved
@@ -9,6 +11,7 @@ from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.calling.callsites import CallSite
 from torchdev_lint.flow.domain.lattice import Symbol
 from torchdev_lint.flow.domain.values import Object, Tensor
+from torchdev_lint.flow.syntax.trees import dotted, walk
 from torchdev_lint.flow.torch_calls import device_values
 
 
@@ -53,14 +56,26 @@ def _is_no_tensor(node: cst.BaseExpression) -> bool:
 
 
 def _is_own(frame: Frame, target: Symbol, written: cst.BaseExpression) -> bool:
-    """Whether a module takes what a part of it made to `self.device`: to be sure, not because it was read off the part."""
-    receiver = None if frame.function is None else frame.function.receiver
-    return (
-        isinstance(written, cst.Attribute)
-        and isinstance(written.value, cst.Name)
-        and isinstance(receiver, Object)
-        and target.key == ("device", receiver.key)
+    """Whether a module takes what a part of it made to its own device: to be sure, not because it was read off the part.
+
+    `self.device`, or `device = next(self.parameters()).device` before it.
+    """
+    function = frame.function
+    if function is None or not isinstance(function.receiver, Object):
+        return False
+    if target.key != ("device", function.receiver.key):
+        return False
+    if isinstance(written, cst.Attribute):
+        return isinstance(written.value, cst.Name)
+    return isinstance(written, cst.Name) and any(
+        _OWN.fullmatch(frame.analysis.text(node.value)) is not None
+        for node in walk(function.node.body)
+        if isinstance(node, cst.Assign) and any(dotted(one.target) == written.value for one in node.targets)
     )
+
+
+_OWN = re.compile(r"self\.device|next\((?:iter\()?self\.parameters\(\)\)?\)\.device")
+"""Where a module is, as one of its own methods asks."""
 
 
 def _is_placed(frame: Frame, given: object) -> bool:

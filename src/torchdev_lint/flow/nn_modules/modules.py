@@ -484,8 +484,14 @@ def transfer(frame: Frame, thing: Object, name: str, site: CallSite) -> Value:
         if discarded:
             discarded_transfers.discarded(frame, state.device, site, target)
         return frame.fresh(site.node, replace(state, device=device, moved=True), thing.text)
-    if discarded and state.kind == "unknown" and not state.api and not state.moved:
-        discarded_transfers.discarded_unknown(frame, site, target)
+    if (
+        discarded
+        and state.kind == "unknown"
+        and not state.api
+        and not state.moved
+        and discarded_transfers.discarded_unknown(frame, site, target)
+    ):
+        return thing  # a tensor stays where it is, wherever that may be
     if state.kind == "module" or discarded or looks_like_class:
         move(frame, thing, device)
         return thing

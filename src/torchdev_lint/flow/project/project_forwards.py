@@ -24,7 +24,7 @@ def bring(frame: Frame, site: CallSite, argument: Argument, callee: Callee) -> b
     Of other methods one in sight is enough.
     """
     thing = callee.thing
-    if argument.star or thing is None or frame.source.foreign:
+    if argument.star or thing is None:
         return False
     state = frame.state(thing)
     if state.model is not None or state.api.startswith("torch.nn."):
