@@ -116,7 +116,7 @@ CASES: list[tuple[str, str, dict[str, str]]] = [
     ("merged", "x = {'a': c} | {'a': g}\ny = x['a']", {"y": "cuda"}),
     ("of lists by default", "x = defaultdict(list)\nx['a'].append(g)\ny = x['a'][0]", {"y": "cuda"}),
     ("of dictionaries by default", "x = defaultdict(dict)\nx['a']['b'] = g\ny = x['a']['b']", {"y": "cuda"}),
-    ("made by a function by default", "x = defaultdict(lambda: c)\ny = x['a']", {"y": "?"}),
+    ("made by a function by default", "x = defaultdict(lambda: c)\ny = x['a']", {"y": "cpu"}),
     # -- texts that are names of devices
     ("a name in small letters", "x = torch.zeros(1, device='CUDA:1'.lower())", {"x": "cuda:1"}),
     (

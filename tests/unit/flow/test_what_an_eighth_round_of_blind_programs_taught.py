@@ -187,6 +187,245 @@ CASES: dict[str, tuple[str, Ways]] = {
         """,
         [("ys.to(device)", []), ("ys", ["TDV004", "TDV005"])],
     ),
+    "what is kept by device, or by something else": (
+        """
+        class Table:
+            def __init__(self):
+                self.kept = {{}}
+
+            def __call__(self, like):
+                key = {0}
+                hit = self.kept.get(key)
+                if hit is None:
+                    hit = torch.arange(3).to(like.device)
+                    self.kept[key] = hit
+                return self.kept[key]
+
+
+        table = Table()
+        table(torch.ones(3))
+        x * table(x)
+        """,
+        [("(like.device, like.dtype)", []), ("(like.shape, like.dtype)", ["TDV004"])],
+    ),
+    "what is made without a device is on the CPU, whatever it is kept by": (
+        """
+        class Table:
+            def __init__(self):
+                self.kept = {{}}
+
+            def __call__(self, like):
+                key = like.device, like.shape
+                if key not in self.kept:
+                    self.kept[key] = torch.arange(3{0})
+                return self.kept[key]
+
+
+        table = Table()
+        x * table(x)
+        """,
+        [("", ["TDV004"]), (", device=like.device", [])],
+    ),
+    "an optimizer that a function makes of the parameters it is given": (
+        """
+        OPTIMIZERS = {{
+            "adagrad": lambda parameters, lr: torch.optim.Adagrad(parameters, lr=lr),
+            "sgd": lambda parameters, lr: torch.optim.SGD(parameters, lr=lr),
+        }}
+
+
+        def build(net, name):
+            return OPTIMIZERS[name](net.parameters(), 0.1)
+
+
+        net = nn.Linear(3, 1)
+        opt = build(net, "{0}")
+        net.to(device)
+        net(x).sum().backward()
+        opt.step()
+        """,
+        [("adagrad", ["TDV014"]), ("sgd", [])],
+    ),
+    "what was loaded takes the place of a tensor": (
+        """
+        class Whitener:
+            def __init__(self):
+                self.mean = {0}
+
+            def load_state_dict(self, state):
+                self.mean = state["mean"]
+
+
+        class Manager:
+            def __init__(self, **parts):
+                self.parts = parts
+
+            def restore(self, path):
+                saved = torch.load(path, map_location="cpu")
+                for name, part in self.parts.items():
+                    part.load_state_dict(saved[name])
+
+
+        whitener = Whitener()
+        Manager(whitener=whitener).restore("last.pt")
+        x - 0.5 * whitener.mean
+        """,
+        [("torch.zeros(3, device=device)", ["TDV004"]), ("0.0", []), ("torch.zeros((), device=device)", [])],
+    ),
+    "a descriptor that keeps what it made under a name of its own": (
+        """
+        class Temperature:
+            def __set_name__(self, owner, name):
+                self.slot = "_" + name
+
+            def __get__(self, thing, owner=None):
+                if self.slot not in thing.__dict__:
+                    thing.__dict__[self.slot] = torch.full((1,), 0.2{0})
+                return thing.__dict__[self.slot]
+
+
+        class Agent:
+            temperature = Temperature()
+
+            def __init__(self):
+                self.device = device
+
+
+        x * Agent().temperature.exp()
+        """,
+        [("", ["TDV004"]), (", device=thing.device", [])],
+    ),
+    "a dict of one's own that is asked with several keys": (
+        """
+        class Grids(dict):
+            def __init__(self, like):
+                super().__init__()
+                self.like = like
+
+            def __missing__(self, key):
+                height, width = key
+                self[key] = torch.ones(height, width){0}
+                return self[key]
+
+
+        grids = Grids(x)
+        for _ in range(2):
+            x + grids[2, 3]
+        """,
+        [("", ["TDV004"]), (".to(self.like.device)", [])],
+    ),
+    "an object that is a hook, and tells those that listen": (
+        """
+        class Listener:
+            def __init__(self):
+                self.last = torch.zeros(2)
+
+            def report(self, values):
+                self.last = self.last + values
+
+
+        class Reporter:
+            def __init__(self):
+                self.listeners = weakref.WeakSet()
+
+            def __call__(self, module, args, out):
+                for one in self.listeners:
+                    one.report(out.detach(){0})
+
+
+        net, listener, reporter = nn.Linear(3, 1).to(device), Listener(), Reporter()
+        reporter.listeners.add(listener)
+        net.register_forward_hook(reporter)
+        net(x)
+        """,
+        [("", ["TDV004"]), (".cpu()", [])],
+    ),
+    "what a dict makes for a key that it has not": (
+        """
+        from collections import defaultdict
+
+        sums = defaultdict(lambda: torch.zeros(3{0}))
+        for name in ("a", "b"):
+            sums[name] = sums[name] + x[0]
+        """,
+        [("", ["TDV004"]), (", device=device", [])],
+    ),
+    "layers of one's own among those that a model goes through": (
+        """
+        class Scaled:
+            def attach(self):
+                self.register_buffer("scale", None)
+                return self
+
+            def freeze(self):
+                self.scale = torch.ones(3){0}
+
+
+        class Linear(Scaled, nn.Linear):
+            def forward(self, x):
+                return super().forward(x) * self.scale
+
+
+        net = nn.Sequential(Linear(3, 3).attach(), nn.ReLU()).to(device)
+        for layer in net.modules():
+            if isinstance(layer, Scaled):
+                layer.freeze()
+        net(x)
+        """,
+        [("", ["TDV004"]), (".to(self.weight.device)", [])],
+    ),
+    "a record that is gone through by its fields": (
+        """
+        from dataclasses import dataclass, fields
+
+
+        @dataclass
+        class Batch:
+            x: torch.Tensor
+            y: torch.Tensor
+
+
+        def moved(thing):
+            if isinstance(thing, torch.Tensor):
+                return thing.to(device)
+            if hasattr(thing, "{0}"):
+                return type(thing)(**{{one.name: moved(getattr(thing, one.name)) for one in fields(thing)}})
+            return thing
+
+
+        batch = moved(Batch(torch.ones(3), torch.ones(3)))
+        x + batch.y
+        """,
+        [("__dataclass_fields__", []), ("_no_fields", ["TDV005"])],
+    ),
+    "a part of the program that works on the host": (
+        """
+        class Kernel(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.noise = nn.Parameter(torch.zeros(()))
+
+            def gram(self, a):
+                return a @ a.T + self.noise.exp() * torch.eye(len(a))
+
+
+        class Process:
+            def __init__(self):
+                self.features = nn.Linear(3, 3).to(device)
+                self.kernel = Kernel()
+
+            def loss(self, x):
+                return self.kernel.gram(self.features(x){0}).sum()
+
+
+        def main():
+            Process().loss(x)
+
+
+        main()
+        """,
+        [(".cpu()", []), ("", ["TDV005"])],
+    ),
     "a distribution of one that is sampled with an empty shape": (
         """
         def draw(alpha, size=()):

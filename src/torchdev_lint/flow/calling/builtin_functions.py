@@ -337,6 +337,12 @@ def _has_attribute(frame: Frame, site: CallSite, values: list[Value]) -> Value:
         case [Object() as thing, Literal(value=str(name))] if (model := frame.state(thing).model) is not None:
             if model.find(name) is not None:
                 return Truth(TRUE)
+            if name.startswith("__"):  # what Python gives every object, or a decorator its class
+                return Truth(
+                    TRUE
+                    if name == "__dataclass_fields__" and model.fields
+                    else truths.opaque(frame, site.node)
+                )
             state = frame.state(thing)
             read = not model.has_unseen_base() and model.find("__getattr__") is None
             absent = state.kind == "instance" and name not in state.attributes

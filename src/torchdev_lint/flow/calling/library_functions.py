@@ -15,6 +15,7 @@ from torchdev_lint.flow.domain.values import (
     UNKNOWN,
     Api,
     Entries,
+    Function,
     Items,
     Literal,
     Many,
@@ -35,7 +36,11 @@ def call(frame: Frame, path: str, site: CallSite, call_value: Callable[..., Valu
     module, _, name = path.rpartition(".")
     match module:
         case "collections":
-            return _collection(frame, name, site, given)
+            return _collection(frame, name, site, given, call_value)
+        case "weakref" if name == "WeakSet":
+            return _collection(frame, "deque", site, given, call_value)
+        case "weakref" if name in ("WeakValueDictionary", "WeakKeyDictionary"):
+            return _collection(frame, "OrderedDict", site, given, call_value)
         case "itertools":
             return _iterator(frame, name, given)
         case "random" | "numpy.random":
@@ -127,7 +132,9 @@ def asked(path: str, site: CallSite) -> Value | None:
     return Literal(False) if is_tensor and path == "numpy.isscalar" else None
 
 
-def _collection(frame: Frame, name: str, site: CallSite, given: list[Value]) -> Value | None:
+def _collection(
+    frame: Frame, name: str, site: CallSite, given: list[Value], call_value: Callable[..., Value]
+) -> Value | None:
     match name:
         case "deque":
             made = Items(()) if not given else containers.extended(Items(()), given[0], frame)
@@ -140,7 +147,12 @@ def _collection(frame: Frame, name: str, site: CallSite, given: list[Value]) -> 
                 together = containers.merged(together, one)
             return containers.with_cell(frame, site.node, together)
         case "defaultdict" if given:
-            return containers.with_cell(frame, site.node, _defaults(given[0]))
+            factory = given[0]
+            if isinstance(factory, Function):
+                first = call_value(frame, factory, replace(site, arguments=()))
+                some = first if isinstance(first, Tensor) else UNKNOWN
+                return containers.with_cell(frame, site.node, Entries((), some, open=True))
+            return containers.with_cell(frame, site.node, _defaults(factory))
         case _:
             return records.call(frame, f"collections.{name}", site)
 

@@ -13,9 +13,11 @@ from torchdev_lint.flow.calling import choices, registries
 from torchdev_lint.flow.calling.callsites import CallSite
 from torchdev_lint.flow.domain.conditions import Atom
 from torchdev_lint.flow.domain.immutable import replace
+from torchdev_lint.flow.domain.lattice import Cpu
 from torchdev_lint.flow.domain.values import (
     NONE,
     UNKNOWN,
+    DeviceValue,
     Either,
     Entries,
     Items,
@@ -38,6 +40,7 @@ from torchdev_lint.flow.execution.iteration import iterate, known_items
 from torchdev_lint.flow.execution.patterns import change
 from torchdev_lint.flow.instances import dict_classes, list_classes
 from torchdev_lint.flow.mistakes import literals
+from torchdev_lint.flow.syntax.trees import says_device
 
 MAX_ITEMS = 32
 """Lists with more items than this are known by what their items have in common."""
@@ -343,10 +346,31 @@ def _any_key(left: Entries, value: Value) -> Entries:
 
 
 def item(container: Entries, key: Value) -> Value:
-    """`container[key]`; a key that is not known may be any of those that there are."""
+    """`container[key]`; a key that is not known may be any of those that there are.
+
+    What is kept by device, `cache[x.device, n]`, is for each of them where it was made for.
+    """
     if isinstance(key, Literal):
         return present(container.get(key.value))
-    return join_all(container.values())
+    held = container.values()
+    by_device = isinstance(key, DeviceValue) or (
+        isinstance(key, Items) and any(isinstance(part, DeviceValue) for part in key.items)
+    )
+    return UNKNOWN if by_device and not all(map(_is_made_on_host, held)) else join_all(held)
+
+
+def _is_made_on_host(value: Value) -> bool:
+    """Whether a tensor, or each of several, was made without a device, whichever it is for."""
+    match value:
+        case Tensor(device=Cpu(origin=origin)) if origin is not None:
+            made = origin.root()
+            return (
+                made.what == "factory" and isinstance(made.node, cst.Call) and not says_device(made.node.args)
+            )
+        case Items(items=items):
+            return all(map(_is_made_on_host, items))
+        case _:
+            return False
 
 
 def _string_method(text: str, name: str, site: CallSite) -> Value:

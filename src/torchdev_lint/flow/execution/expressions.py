@@ -510,6 +510,8 @@ def subscript(frame: Frame, node: cst.CSTNode, value: Value, keys: list[Value]) 
     """The value of `value[keys]`."""
     key = keys[0] if len(keys) == 1 else UNKNOWN
     value = if_not_none(value)
+    if len(keys) > 1 and isinstance(value, Object) and frame.state(value).kind == "instance":
+        key = Items(tuple(keys))  # `book[height, width]`, as its class is given it
     match value, key:
         case Items(items), Literal(value=int(index)) if -len(items) <= index < len(items):
             return items[index]
@@ -623,6 +625,14 @@ def _entry(frame: Frame, thing: Object, entries: Entries, key: Value, node: cst.
     held = subscript(frame, node, entries, [key])
     if isinstance(key, Literal) and any(name == key.value for name, _ in entries.entries):
         return held
+    function = frame.function
+    if (
+        held != UNKNOWN
+        and function is not None
+        and function.name == "__missing__"
+        and function.receiver == thing
+    ):
+        return held  # which it has put there itself
     given = special_methods.missing(frame, node, thing, key)
     if given is None:
         return held

@@ -107,6 +107,8 @@ def _assign_attribute(frame: Frame, receiver: cst.BaseExpression, name: str, val
                 forget_device(frame, holder)
             if isinstance(value, Tensor) and _is_shared_parameter(frame, holder, value):
                 value = replace(value, device=UNKNOWN_DEVICE)
+            if isinstance(holder, Object) and isinstance(value, Object):
+                value = loaded_parts.in_place_of(frame, value, frame.state(holder).attributes.get(name))
             set_attribute(frame, holder, name, noted(frame, holder, name, value))
 
 

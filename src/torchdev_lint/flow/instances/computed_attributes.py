@@ -18,14 +18,17 @@ _ITEMS = frozenset({"builtins.dict.__getitem__", "builtins.dict.get"})
 _SETS_ITEM = "builtins.dict.__setitem__"
 
 
-def by_descriptor(frame: Frame, thing: Object, held: Value) -> Value | None:
-    """What a descriptor that the class holds gives for an instance; None for any other attribute of a class."""
+def by_descriptor(frame: Frame, thing: Object, held: Value, name: str) -> Value | None:
+    """What a descriptor that the class holds under a name gives for an instance; None for any other attribute of a class."""
     descriptor = frame.state(held).model if isinstance(held, Object) else None
     method = None if descriptor is None else descriptor.find("__get__")
     if descriptor is None or method is None:
         return None
     model = frame.state(thing).model
     owner = UNKNOWN if model is None else Class(model)
+    named = descriptor.find("__set_name__")
+    if named is not None:  # as the class was made
+        _run(frame, descriptor.function(named, "__set_name__", held), [owner, Literal(name)])
     return _run(frame, descriptor.function(method, "__get__", held), [thing, owner])
 
 

@@ -192,7 +192,7 @@ def _object_attribute(frame: Frame, thing: Object, name: str) -> Value:
                 return call_without_arguments(frame, function) if is_property(function) else function
             return function
         shared = state.model.class_attribute(name)
-        computed = computed_attributes.by_descriptor(frame, thing, shared)
+        computed = computed_attributes.by_descriptor(frame, thing, shared, name)
         if computed is not None:
             return computed
         if shared != UNKNOWN:

@@ -76,8 +76,8 @@ def set_item(frame: Frame, node: cst.Subscript, thing: Object, key: Value, value
 
 def _key(node: cst.CSTNode) -> cst.BaseExpression | None:
     match node:
-        case cst.Subscript(slice=[cst.SubscriptElement(slice=cst.Index(value=key))]):
-            return key
+        case cst.Subscript(slice=[cst.SubscriptElement(slice=cst.Index(value=key)), *_]):
+            return key  # of several the first stands for all
         case _:
             return None
 

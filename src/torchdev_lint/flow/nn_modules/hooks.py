@@ -60,9 +60,9 @@ _Table: TypeAlias = "dict[Key, list[_Hook]]"
 def register(frame: Frame, thing: Object, name: str, site: CallSite) -> Value | None:
     """`module.register_forward_hook(hook)`; None where the hook cannot be read."""
     given = site.get(0, "hook")
+    function = UNKNOWN if given is None else _called(frame, given.value)
     if (
-        given is None
-        or not isinstance(given.value, (Function, Method, Partial))
+        not isinstance(function, (Function, Method, Partial))
         or not (frame.env.knows(thing) or (is_some_part(thing) and name != BEFORE))
         or (name == BEFORE and site.keyword("with_kwargs") is not None)
     ):
@@ -72,10 +72,17 @@ def register(frame: Frame, thing: Object, name: str, site: CallSite) -> Value | 
         return None
     table: _Table = frame.analysis.notes.setdefault(_REGISTERED, {})
     known = table.setdefault(thing.key, [])
-    hook = _Hook(name, given.value, site.keyword("with_kwargs") is not None, not frame.env.path)
+    hook = _Hook(name, function, site.keyword("with_kwargs") is not None, not frame.env.path)
     if hook not in known:
         known.append(hook)
     return frame.result_of(site.node)
+
+
+def _called(frame: Frame, hook: Value) -> Value:
+    """What is called as a hook: of an instance its `__call__`."""
+    model = frame.state(hook).model if isinstance(hook, Object) else None
+    method = None if model is None else model.find("__call__")
+    return hook if model is None or method is None else model.function(method, "__call__", hook)
 
 
 def is_some_part(thing: Object) -> bool:

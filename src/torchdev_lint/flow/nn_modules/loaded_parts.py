@@ -108,6 +108,14 @@ def as_tensor(frame: Frame, value: Value) -> Value:
     return value if place is None else Tensor(place, scalar=None)
 
 
+def in_place_of(frame: Frame, loaded: Object, before: Value | None) -> Value:
+    """What is loaded to take a tensor's place, `self.mean = state["mean"]`, is a tensor like it; anything else is as it is."""
+    place = place_of(frame, loaded) if isinstance(before, Tensor) and loaded.key[0] == "item" else None
+    if place is None or not isinstance(before, Tensor):
+        return loaded
+    return Tensor(place, scalar=before.scalar, dims=before.dims)
+
+
 def _is_no_tensor(state: State) -> bool:
     """Whether it is a module, or was moved in place, as only modules are."""
     return state.kind != "unknown" or state.moved

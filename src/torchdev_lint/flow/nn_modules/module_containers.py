@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
@@ -10,6 +11,7 @@ from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.domain.immutable import replace
 from torchdev_lint.flow.domain.lattice import UNKNOWN_DEVICE, Anywhere, leaves
 from torchdev_lint.flow.domain.values import (
+    NONE,
     UNKNOWN,
     AnyOf,
     Items,
@@ -23,6 +25,9 @@ from torchdev_lint.flow.execution.iteration import ANY, container_of, part_for_a
 from torchdev_lint.flow.instances.objects import moves_with_owner
 from torchdev_lint.flow.nn_modules import attached_parts, module_slices, registration
 from torchdev_lint.torch_api.modules import CONTAINERS, PARAMETER_CONTAINERS
+
+if TYPE_CHECKING:
+    from torchdev_lint.flow.instances.classes import ClassModel
 
 
 def part(frame: Frame, thing: Object, key: Value) -> Value | None:
@@ -89,7 +94,7 @@ def items(frame: Frame, thing: Object, name: str) -> Value | None:
 def children(frame: Frame, thing: Object, *, named: bool) -> Value:
     """`children()` and `named_children()`: what is registered, where that is known."""
     state = frame.state(thing)
-    complete = state.model is not None and not state.model.has_unseen_base()
+    complete = state.model is not None and _says_all(state.model)
     if parts_of(frame, thing) is None and not complete:
         some = part_for_all(frame, thing) or attached_parts.part_of(
             frame, thing, Object(("item", thing.key, PART), "")
@@ -105,11 +110,21 @@ def children(frame: Frame, thing: Object, *, named: bool) -> Value:
             continue
         if name in state.registered and isinstance(value, Object):
             found.append((name.strip("[]'"), value))
-        elif name in state.registered and not hasattr(value, "parameter"):
+        elif name in state.registered and value != NONE and not hasattr(value, "parameter"):
             return Many(Items((UNKNOWN, UNKNOWN)) if named else UNKNOWN)
     if named:
         return Items(tuple(Items((Literal(name), value)) for name, value in found))
     return Items(tuple(value for _, value in found))
+
+
+def _says_all(model: ClassModel) -> bool:
+    """Whether a class, and those that it derives from, say which modules it holds: a layer of PyTorch's holds no others."""
+    layers = [
+        path
+        for path in model.imported_bases()
+        if path.startswith("torch.nn.") and path not in CONTAINERS and _HOLDS_OTHERS.search(path) is None
+    ]
+    return not model.has_unseen_base(layers)
 
 
 def modules(frame: Frame, thing: Object, *, named: bool) -> Value:

@@ -24,7 +24,8 @@ from torchdev_lint.flow.domain.values import (
     Value,
 )
 from torchdev_lint.flow.nn_modules import parameter_groups
-from torchdev_lint.flow.syntax.trees import dotted, transfers, walk
+from torchdev_lint.flow.project.project_calls import argument_at
+from torchdev_lint.flow.syntax.trees import all_parameters, dotted, transfers, walk
 from torchdev_lint.torch_api.optimizers import OPTIMIZERS, STATE_FROM_THE_START
 
 _MODULES, _STATE, _WHERE, _MOVE, _AT_TOP = "[modules]", "[state]", "[where]", "[move]", "[at top]"
@@ -108,21 +109,36 @@ def _has_momentum(site: CallSite) -> bool:
 def _modules(frame: Frame, site: CallSite) -> Iterator[Object]:
     """The modules whose `parameters()` an optimizer is given."""
     argument = site.get(0, "params")
-    if argument is None:
-        return
-    named = (one for one in parameter_groups.owners(frame, argument.node.value) if one is not None)
+    if argument is not None:
+        yield from _owners(frame, argument.node.value)
+
+
+def _owners(frame: Frame, node: cst.BaseExpression) -> Iterator[Object]:
+    """The modules whose parameters an expression puts together; of a parameter those that the caller gives for it."""
+    named = (one for one in parameter_groups.owners(frame, node) if one is not None)
     written = (
-        node.func.value
-        for node in walk(argument.node.value)
-        if isinstance(node, cst.Call)
-        and isinstance(node.func, cst.Attribute)
-        and node.func.attr.value == "parameters"
-        and dotted(node.func.value) is not None
+        part.func.value
+        for part in walk(node)
+        if isinstance(part, cst.Call)
+        and isinstance(part.func, cst.Attribute)
+        and part.func.attr.value == "parameters"
+        and dotted(part.func.value) is not None
     )
-    for owner in {id(one): one for one in (*written, *named)}.values():
+    found = {id(one): one for one in (*written, *named)}.values()
+    for owner in found:
         value = frame.evaluate(owner)
         if isinstance(value, Object):
             yield value
+    function, caller = frame.function, frame.caller
+    if found or function is None or caller is None or not isinstance(frame.call, cst.Call):
+        return
+    names = [one.name.value for one in all_parameters(function.node.params)]
+    if not isinstance(node, cst.Name) or node.value not in names:
+        return
+    bound = function.receiver is not None and "staticmethod" not in function.decorators
+    given = argument_at(frame.call, names.index(node.value) - bound, node.value)
+    if given is not None:
+        yield from _owners(caller, given)
 
 
 def call_method(frame: Frame, thing: Object, name: str, site: CallSite) -> None:

@@ -9,7 +9,7 @@ What comes of a model that cannot be read is taken to be where that is, unless t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import libcst as cst
 
@@ -20,6 +20,7 @@ from torchdev_lint.flow.domain.lattice import Accelerator, Cpu, Device, Leaf, Sy
 from torchdev_lint.flow.domain.values import Literal, Object, Tensor, Value
 
 _SEEN = "seen to work"
+_HOST = "seen to work on the host"
 _MET = "met where a script runs"
 _GIVEN = "given where a script runs"
 _CAME = "come through where a script runs"
@@ -114,15 +115,29 @@ def is_given_on_host(analysis: Analysis, function: str, parameter: str) -> bool:
 
 
 def note_operation(frame: Frame, node: cst.CSTNode, devices: Sequence[Device]) -> None:
-    """The program came through an operation on tensors, in a function that works with something on an accelerator."""
+    """The program came through an operation on tensors, in a function that works with something on an accelerator.
+
+    Where all of them are on the CPU it is enough that the functions which call it do: they keep a part of their work on the host.
+    """
     analysis = frame.analysis
     if not analysis.at_top or analysis.budget <= 0 or frame.function is None or len(devices) < 2:
         return
-    key = (_SEEN, id(node))
-    if key in analysis.notes or not all(map(_is_settled, devices)):
+    if not all(map(_is_settled, devices)):
         return
-    if any(map(_is_accelerated, devices)) or _has_accelerated(frame):
+    on_host = all(isinstance(leaf, Cpu) for device in devices for leaf in leaves(device))
+    analysis.notes[_HOST, id(node)] = (
+        analysis.notes.get((_HOST, id(node)), True)
+        and on_host
+        and any(map(_has_accelerated, _callers(frame)))
+    )
+    key = (_SEEN, id(node))
+    if key not in analysis.notes and (any(map(_is_accelerated, devices)) or _has_accelerated(frame)):
         analysis.notes[key] = True
+
+
+def stays_on_host(frame: Frame, node: cst.CSTNode) -> bool:
+    """Whether the program is seen to come through this operation with tensors of the CPU only, beside work on an accelerator."""
+    return bool(frame.analysis.notes.get((_HOST, id(node))))
 
 
 def note_failure(frame: Frame, node: cst.CSTNode) -> None:
@@ -133,6 +148,14 @@ def note_failure(frame: Frame, node: cst.CSTNode) -> None:
     if DRIVEN in notes:
         notes[_MET, id(node)] = False
         notes[_FAILURES] = notes.get(_FAILURES, 0) + 1
+
+
+def _callers(frame: Frame) -> Iterator[Frame]:
+    """The function that is executed, and those of which one calls the next."""
+    current: Frame | None = frame
+    while current is not None and current.function is not None:
+        yield current
+        current = current.caller
 
 
 def _has_accelerated(frame: Frame) -> bool:

@@ -96,6 +96,8 @@ def check_operands(
     guessed = any(isinstance(one.value, Tensor) and one.value.guess for one in (reference, other))
     if guessed and seen_to_work.is_noted(frame, node):
         return None
+    if found.level != Level.CERTAIN and seen_to_work.stays_on_host(frame, node):
+        return None
     seen_to_work.note_failure(frame, node)
     at_fault, beside = other, reference
     if not isinstance(found.right, Cpu):
