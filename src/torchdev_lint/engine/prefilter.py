@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from torchdev_lint.config import Config
+from torchdev_lint.torch_api.marks import MARKS
 
-_MARKS = (b"torch", b"return_tensors", b".detach()", b".numpy()", b".named_parameters(", b".state_dict()")
-"""Of these, one is in every file that makes tensors, by PyTorch or by a tokenizer that is asked for them, or computes with those of a
-module that it is given, or reads tensors on the host. Nothing but a tensor has the method `detach` without arguments; those of other
-libraries have `numpy` too, and nothing is known of them."""
+_MARKS = tuple(mark.encode() for mark in MARKS)
 
 
 def may_matter(data: bytes, config: Config) -> bool:

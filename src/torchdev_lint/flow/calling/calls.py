@@ -425,7 +425,9 @@ def call_attribute(frame: Frame, receiver: Value, name: str, site: CallSite) -> 
             return join(guard, left, right)
         case Class(model=model) if name == "apply" and model.is_autograd_function:
             return _apply_function(frame, model, site)
-        case Api() | Import() | Namespace() | Class() | DeviceValue():
+        case Import():  # of a name like a class's, `KC_MATRIX.cuda()`
+            return call_attribute(frame, frame.analysis.imports.force(receiver), name, site)
+        case Api() | Namespace() | Class() | DeviceValue():
             return call_value(frame, get_attribute(frame, receiver, name, site.node), site)
         case _:
             tokenized = torch_functions.tokenizer_result(site, name)

@@ -46,17 +46,19 @@ def one_of(frame: Frame, node: cst.CSTNode, held: dict[Any, Value], key: Value) 
 def _are_alike(values: list[Value]) -> bool:
     """Whether these are classes that stand for each other, `{"ce": Loss, "focal": FocalLoss}`, or each has one with something beside it.
 
-    Modules that are made and called with the same number of things; others that derive from one base of the project.
+    Modules that are made and called with the same number of things; those that are not called (`model.score(batch)`), and others,
+    if they derive from one base of the project.
     """
     if all(isinstance(value, Items) and value.items for value in values):
         return _are_alike([value.items[0] for value in values if isinstance(value, Items)])
     classes = [value for value in values if isinstance(value, Class)]
     if len(classes) < len(values):
         return False
+    shared = set.intersection(*({id(base) for base in one.model.lineage()[1:]} for one in classes))
     if all(one.model.is_module for one in classes):
         taken = {(_needed(one, "__init__"), _needed(one, "forward")) for one in classes}
-        return len(taken) == 1 and None not in next(iter(taken))
-    shared = set.intersection(*({id(base) for base in one.model.lineage()[1:]} for one in classes))
+        made, called = next(iter(taken))
+        return len(taken) == 1 and made is not None and (called is not None or bool(shared))
     return bool(shared) and len({_needed(one, "__init__") for one in classes}) == 1
 
 

@@ -9,7 +9,7 @@ import libcst as cst
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.calling.callsites import Argument, CallSite
 from torchdev_lint.flow.domain.immutable import replace
-from torchdev_lint.flow.domain.lattice import UNKNOWN_DEVICE, Cpu, Level, Symbol, conflict
+from torchdev_lint.flow.domain.lattice import LOADED, UNKNOWN_DEVICE, Cpu, Level, Symbol, conflict
 from torchdev_lint.flow.domain.values import (
     UNKNOWN,
     AnyOf,
@@ -392,6 +392,11 @@ def _with_item(container: Items | Many | Entries, key: Value, value: Value) -> I
     match container, key:
         case Entries(), Literal(value=name):
             return container.updated(name, value)
+        case Entries(entries=entries), _ if _is_restored(value):
+            # `for key, value in state["shadow"].items(): self.shadow[key] = value`: each of them, as they were saved
+            return replace(
+                container, entries=tuple((name, value) for name, _ in entries), default=value, open=True
+            )
         case Entries(entries=entries), _:
             merged = tuple((name, join(None, entry, value)) for name, entry in entries)
             return replace(container, entries=merged).opened(value)
@@ -401,6 +406,12 @@ def _with_item(container: Items | Many | Entries, key: Value, value: Value) -> I
             return Items(tuple(changed))
         case _:
             return Many(join(None, element_of(container), value))
+
+
+def _is_restored(value: Value) -> bool:
+    """Whether a tensor is, or was made of, one that was loaded to the CPU."""
+    origin = value.device.origin if isinstance(value, Tensor) and isinstance(value.device, Cpu) else None
+    return origin is not None and origin.root().name == LOADED
 
 
 def change(

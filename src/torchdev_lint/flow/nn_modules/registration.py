@@ -45,6 +45,7 @@ from torchdev_lint.flow.domain.values import (
     Object,
     Tensor,
     Value,
+    alternatives,
     each_of,
 )
 from torchdev_lint.flow.instances import held_helpers
@@ -196,6 +197,9 @@ def attach(
     frame: Frame, holder: Value, name: Value, part: Value, node: cst.CSTNode, call: cst.CSTNode | None = None
 ) -> None:
     """`setattr(holder, name, part)`, which is `call`, and `holder._modules[name] = part`, whether the name is known or not."""
+    kinds = list(alternatives(part))
+    if isinstance(part, Either) and all(isinstance(one, Object) for one in kinds):
+        part = kinds[0]  # whichever it is, `KINDS[kind](d)`, it comes at the same time
     if not isinstance(name, Literal):
         forget_attributes(frame, holder)
         _attach_somewhere(frame, holder, part, node)

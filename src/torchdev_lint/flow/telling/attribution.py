@@ -51,6 +51,7 @@ from torchdev_lint.flow.syntax.trees import (
     goes_to_cpu,
     holds,
     receiver_name,
+    remembered,
     says_device,
     transfers,
     walk,
@@ -60,6 +61,7 @@ from torchdev_lint.flow.torch_calls.operands import Operand, place_of
 from torchdev_lint.torch_api.devices import DEVICE_NAME, names_only_the_cpu
 from torchdev_lint.torch_api.factories import FACTORIES
 from torchdev_lint.torch_api.libraries import SET_DEFAULT_DEVICE
+from torchdev_lint.torch_api.marks import MARKS
 
 
 @dataclass(frozen=True, slots=True)
@@ -511,6 +513,7 @@ def report_at(frame: Frame, operand: Operand, found: Conflict) -> Report | None:
         and origin.frame == current.uid
         and current.caller is not None
         and not isinstance(origin.node, Unwritten)
+        and (current.source.foreign or _may_be_told_of(current.caller))
         and not (
             moved is not None
             and not current.source.foreign
@@ -532,6 +535,17 @@ def report_at(frame: Frame, operand: Operand, found: Conflict) -> Report | None:
         if handed is not None:
             return handed
     return Report(place, current, operand.device, tuple(crossed))
+
+
+def _may_be_told_of(caller: Frame) -> bool:
+    """Whether a call is in the checked file, or in one that is checked for itself: others only hand tensors on, and say nothing of them."""
+    return not caller.source.foreign or _has_marks(caller.source.module)
+
+
+@remembered(cst.Module)
+def _has_marks(module: cst.Module) -> bool:
+    code = module.code
+    return any(mark in code for mark in MARKS)
 
 
 def _hangs_on_switch(frame: Frame) -> bool:

@@ -310,7 +310,12 @@ def expression_at(frame: Frame, wanted: Leaf, beside: Operand, origin: Origin, *
         named = device_values.name_of_device(frame, device, local=local)
         if named is not None and frame.bound_before(named, origin):
             return named
-    if written is not None and isinstance(beside.value, Tensor) and frame.bound_before(written, origin):
+    if (
+        written is not None
+        and isinstance(beside.value, Tensor)
+        and frame.bound_before(written, origin)
+        and not _is_given_between(frame, written, origin.node, beside.node)
+    ):
         return f"{written}.device"
     for name, value in frame.env.names.items():
         there = isinstance(value, Tensor) and value.device in (wanted, beside.device)
@@ -323,6 +328,26 @@ def expression_at(frame: Frame, wanted: Leaf, beside: Operand, origin: Origin, *
         if key[0] == "self":
             return beside_self(frame, origin)
     return None
+
+
+def _is_given_between(frame: Frame, written: str, made: cst.CSTNode, used: cst.CSTNode) -> bool:
+    """Whether an attribute gets another value between two places of a function: before, it may have been None."""
+    if frame.function is None or "." not in written:
+        return False
+    behind = False
+    for node in walk(frame.function.node.body):
+        if node is made:
+            behind = True
+        elif node is used:
+            return False
+        elif (
+            behind
+            and isinstance(node, cst.Assign)
+            and any(dotted(one.target) == written for one in node.targets)
+            and not any(part is used for part in walk(node.value))
+        ):
+            return True
+    return False
 
 
 def beside_self(frame: Frame, origin: Origin) -> str | None:

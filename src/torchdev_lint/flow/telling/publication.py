@@ -6,6 +6,7 @@ mixed operation.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import libcst as cst
@@ -31,7 +32,14 @@ from torchdev_lint.flow.read_alone import given_attributes
 from torchdev_lint.flow.read_alone.bindings import bound_at, made_in_class
 from torchdev_lint.flow.syntax.trees import dotted, walk
 from torchdev_lint.flow.telling.attribution import Report, argument_of, called, report_at, transfer_of
-from torchdev_lint.flow.telling.cures import Callee, beside_self, made_by, name_of_object, target_expression
+from torchdev_lint.flow.telling.cures import (
+    Callee,
+    beside_self,
+    made_by,
+    name_of_object,
+    target_expression,
+    tensor_named_in,
+)
 from torchdev_lint.flow.telling.states_made import made_together
 from torchdev_lint.flow.torch_calls.operands import Operand
 
@@ -241,6 +249,11 @@ def publish_unregistered(frame: Frame, node: cst.CSTNode, found: Conflict, besid
         target = target_expression(frame, beside.device)
     if target is None and site.late and site.frame == frame.uid:
         target = beside_self(frame, Origin(site.node, ATTRIBUTE, frame.uid, step=1))
+    if target is None and site.late:
+        # another method of the module's: what it computes with is there when this one is called, too
+        written = tensor_named_in(frame, beside.node, beside.device)
+        held = written is not None and re.fullmatch(r"self\.[a-z]\w*", written) is not None
+        target = f"{written}.device" if held and written != f"self.{site.name}" else None
     registration.publish_tensor(
         frame, node, site, found, met=met, met_device=called(found.left, moved_by), target=target
     )
