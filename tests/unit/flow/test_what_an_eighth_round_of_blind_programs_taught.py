@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import pytest
+
+from torchdev_lint.config import Config
+from torchdev_lint.engine.check import check_source
+from torchdev_lint.rules.codes import OFF_BY_DEFAULT
+
+DEFAULT = Config(off_by_default=OFF_BY_DEFAULT)
 
 Ways = Sequence[tuple[str | tuple[str, ...], list[str]]]
 
@@ -426,6 +434,83 @@ CASES: dict[str, tuple[str, Ways]] = {
         """,
         [(".cpu()", []), ("", ["TDV005"])],
     ),
+    "a class that an option chooses, and that is not called": (
+        """
+        import sys
+
+
+        class Scorer(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.entities = nn.Embedding(5, 3)
+
+            def score(self, pairs):
+                return self.combine(self.entities(pairs))
+
+
+        class Sum(Scorer):
+            def combine(self, pairs):
+                return pairs.sum(-1)
+
+
+        class Product(Scorer):
+            def combine(self, pairs):
+                return pairs.prod(-1)
+
+
+        scorer = {{"sum": Sum, "product": Product}}[sys.argv[1]]().to(device)
+        scorer.score(torch.tensor([1, 2]){0})
+        """,
+        [("", ["TDV001"]), (".to(device)", [])],
+    ),
+    "a part of either class that is put in too late": (
+        """
+        import sys
+
+
+        class Low(nn.Module):
+            def __init__(self, base):
+                super().__init__()
+                self.base, self.down = base, nn.Parameter(torch.ones(3, 3))
+
+            def forward(self, x):
+                return self.base(x) + x @ self.down
+
+
+        class Scale(Low):
+            pass
+
+
+        KINDS = {{"low": Low, "scale": Scale}}
+        net = nn.Sequential(nn.Linear(3, 3), nn.ReLU()).to(device)
+        for name in [name for name, layer in net.named_children() if isinstance(layer, nn.Linear)]:
+            setattr(net, name, KINDS[sys.argv[1]](getattr(net, name)){0})
+        net(x)
+        """,
+        [("", ["TDV008"]), (".to(device)", [])],
+    ),
+    "the entries of a dict that are restored one by one": (
+        """
+        class Average:
+            def __init__(self, net):
+                self.shadow = {{key: value.detach().clone() for key, value in net.named_parameters()}}
+
+            def load_state_dict(self, state):
+                for key, value in state["shadow"].items():
+                    self.shadow[key] = value{0}
+
+            def update(self, net):
+                for key, value in net.named_parameters():
+                    self.shadow[key].mul_(0.9).add_(value, alpha=0.1)
+
+
+        net = nn.Linear(3, 1).to(device)
+        average = Average(net)
+        average.load_state_dict(torch.load("last.pt", map_location="cpu")["average"])
+        average.update(net)
+        """,
+        [(".clone()", ["TDV004"]), (".to(self.shadow[key].device)", [])],
+    ),
     "a distribution of one that is sampled with an empty shape": (
         """
         def draw(alpha, size=()):
@@ -443,3 +528,145 @@ CASES: dict[str, tuple[str, Ways]] = {
 def test_wrong_and_right(name: str, told_each_way: Callable[[str, str, Ways], None]) -> None:
     source, ways = CASES[name]
     told_each_way(START, source, ways)
+
+
+ENGINE = """\
+import torch
+from torch import nn
+
+
+class Engine:
+    def __init__(self, device):
+        self.device = device
+        self.net = nn.GRU(3, 3, batch_first=True).to(device)
+
+    def blank(self):
+        return torch.zeros(1, 1, 3{0})
+
+    def advance(self, frame, state):
+        return self.net(torch.tensor([[frame]], device=self.device), state)
+"""
+SERVICE = """\
+class Service:
+    def __init__(self, engine):
+        self.engine = engine
+        self.states = {}
+
+    def start(self, name):
+        self.states[name] = self.engine.blank()
+
+    def reply(self, name, frame):
+        out, self.states[name] = self.engine.advance(frame, self.states[name])
+        return out.tolist()
+"""
+SERVE = """\
+import torch
+from engine import Engine
+from service import Service
+
+service = Service(Engine(torch.device("cuda" if torch.cuda.is_available() else "cpu")))
+service.start("ada")
+service.reply("ada", [0.1, 0.2, 0.3])
+"""
+
+
+@pytest.mark.parametrize(("place", "found"), [("", ["TDV001"]), (", device=self.device", [])])
+def test_a_file_that_only_hands_tensors_on(
+    place: str, found: list[str], tmp_path: Path, checked: Callable[[Path, dict[str, str], str], list[str]]
+) -> None:
+    """It never names torch, and is not checked: what goes wrong is told where it fails."""
+    files = {
+        "engine.py": ENGINE.format(place),
+        "service.py": SERVICE,
+        "serve.py": SERVE,
+        "pyproject.toml": "",
+    }
+    assert checked(tmp_path, files, "engine.py") == found
+
+
+CONSTANTS = "import torch\n\nKC_matrix = torch.zeros((20, 21))\n"
+STEP = """\
+import torch
+from constants import KC_matrix
+
+
+def step(pose: torch.Tensor, device):
+    global KC_matrix
+    KC_matrix = {0}
+    return KC_matrix @ pose.to(device)
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "found"), [("KC_matrix.cuda(device)", []), ("KC_matrix.double()", ["TDV004"])]
+)
+def test_a_constant_that_is_called_like_a_class(
+    line: str, found: list[str], tmp_path: Path, checked: Callable[[Path, dict[str, str], str], list[str]]
+) -> None:
+    files = {"constants.py": CONSTANTS, "step.py": STEP.format(line), "pyproject.toml": ""}
+    assert checked(tmp_path, files, "step.py") == found
+
+
+def _edits(program: str) -> list[str]:
+    told = check_source(START + textwrap.dedent(program), "program.py", DEFAULT)
+    assert told
+    return [edit.content for one in told if one.fix is not None for edit in one.fix.edits]
+
+
+def test_a_fix_does_not_ask_what_may_be_none_yet() -> None:
+    """`self.state.device` is known where both meet, not where the first was made."""
+    edits = _edits(
+        """
+        class Recurrent(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.item = nn.Linear(3, 3)
+                self.state = None
+
+            def reset(self, ended):
+                keep = torch.from_numpy(~ended).float().unsqueeze(1)
+                if self.state is None:
+                    self.state = torch.zeros(len(ended), 3, device=self.item.weight.device)
+                self.state = self.state * keep
+
+
+        net = Recurrent().to(device)
+        net.reset(np.zeros(3, dtype=bool))
+        """.replace("net = Rec", "import numpy as np\n\n        net = Rec")
+    )
+    assert edits == [".to(self.state.device)"]
+
+
+def test_what_a_method_sets_anew_is_taken_to_a_parameter() -> None:
+    """What another method computes with is there when this one is called, too."""
+    edits = _edits(
+        """
+        class Quantized:
+            def attach(self):
+                self.register_buffer("scale", None)
+                return self
+
+            def freeze(self):
+                self.scale = torch.tensor([1.0, 2.0, 3.0])
+
+            def quantized(self):
+                return self.weight / self.scale
+
+
+        class Linear(Quantized, nn.Linear):
+            def forward(self, x):
+                return nn.functional.linear(x, self.quantized(), self.bias)
+
+
+        def main():
+            net = nn.Sequential(Linear(3, 3).attach(), nn.ReLU()).to(device)
+            for layer in net.modules():
+                if isinstance(layer, Quantized):
+                    layer.freeze()
+            net(x)
+
+
+        main()
+        """
+    )
+    assert edits == [".to(self.weight.device)"]
