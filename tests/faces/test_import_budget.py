@@ -28,7 +28,7 @@ NEVER = (
 
 OWN = (
     "cli cli_check cli_flags cli_options cli_output cli_parser cli_settings config config_file config_options diagnostics files globs "
-    "engine report fixes source rules.codes stubs torch_api.versions"
+    "engine report fixes source rules.codes stubs torch_api.marks torch_api.versions"
 ).split()
 """Our own rooms and modules; not the inference, no rule, no server, not the harness."""
 
