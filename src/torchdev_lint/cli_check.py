@@ -65,7 +65,8 @@ def check(options: Options) -> int:
         if options.fix and not options.diff:
             choose = partial(_choice, options)
             result = run_and_fix(
-                found.files, settings.for_file, allowed, choose, workers=workers, progress=progress, caches=caches
+                found.files, settings.for_file, allowed, choose, only=only, workers=workers,
+                progress=progress, caches=caches,
             )  # fmt: skip
         else:
             result = run(

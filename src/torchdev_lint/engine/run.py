@@ -121,19 +121,21 @@ def run_and_fix(
     allowed: Callable[[Config], frozenset[Applicability]],
     choose: Callable[[], Choice | None],
     *,
+    only: Choice | None = None,
     workers: Workers = HERE,
     caches: Caches | None = None,
     progress: Progress | None = None,
 ) -> RunResult:
     """`run`, writing, until no file changes any more: what is found in one file may rest on what was fixed in another.
 
-    `choose` is asked before each pass which findings count. A file that is fixed in several passes counts them all.
+    `only`: which findings count at first; `choose` is asked again before each further pass, as lines have moved. A file that is fixed
+    in several passes counts them all.
     """
     paths = list(paths)
     before: dict[str, Counter[tuple[str, str]]] = {}
     for _ in range(FIX_PASSES):
         result = run(
-            paths, config_for, allowed, write=True, only=choose(), workers=workers, caches=caches, progress=progress
+            paths, config_for, allowed, write=True, only=only, workers=workers, caches=caches, progress=progress
         )  # fmt: skip
         counted = any(file.counts for file in result.files)
         for file in result.files:
@@ -141,6 +143,7 @@ def run_and_fix(
                 before[file.path] = before.get(file.path, Counter()) + file.counts
         if not counted:
             break
+        only = choose()
         if caches is not None:
             caches.look_again()
     return replace(

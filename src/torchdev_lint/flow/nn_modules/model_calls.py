@@ -85,8 +85,6 @@ def check_model_call(frame: Frame, site: CallSite, callee: Callee) -> None:
             found = settings.meeting(frame, callee.device, operand.device)
             if found is not None and found.level == Level.POSSIBLE and _may_be_brought(callee, found):
                 continue
-            if found is not None and registration.is_late(frame, found.right):
-                continue
             if (
                 found is not None
                 and found.level != Level.NO

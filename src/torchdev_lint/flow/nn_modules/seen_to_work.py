@@ -124,10 +124,9 @@ def note_operation(frame: Frame, node: cst.CSTNode, devices: Sequence[Device]) -
         return
     if not all(map(_is_settled, devices)):
         return
-    on_host = all(isinstance(leaf, Cpu) for device in devices for leaf in leaves(device))
     analysis.notes[_HOST, id(node)] = (
         analysis.notes.get((_HOST, id(node)), True)
-        and on_host
+        and all(isinstance(leaf, Cpu) for device in devices for leaf in leaves(device))
         and any(map(_has_accelerated, _callers(frame)))
     )
     key = (_SEEN, id(node))
