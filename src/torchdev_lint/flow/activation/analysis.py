@@ -120,6 +120,8 @@ class Analysis:
     """Declared devices that reach nothing, by the parameter's node and the call that should have been given it."""
     arrays: set[int] = field(default_factory=set)
     """The calls (by node) that make NumPy's arrays."""
+    instances: set[int] = field(default_factory=set)
+    """The calls (by node) of classes of PyTorch's, of which nothing else is known: what they give is never None."""
     located: dict[int, Device] = field(default_factory=dict)
     """Where checkpoints were loaded to by `map_location`, by the node of the call."""
     defaults: dict[int, Value] = field(default_factory=dict)

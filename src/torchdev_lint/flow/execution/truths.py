@@ -462,6 +462,8 @@ def identity(frame: Frame, node: cst.CSTNode, left: Value, right: Value) -> Form
     match left:
         case Literal(value=value):
             return Constant(value is None)
+        case Object(key=("call", made_by, *_)) if made_by in frame.analysis.instances:
+            return FALSE  # `torch.cuda.Stream()`
         case Object(key=key, text=text) if frame.state(left).kind == "unknown" and key[0] != "made":
             if key[0] == "parameter" and not _NO_TENSOR.search(text):
                 # whoever calls the function may leave it out: that has nothing to do with where the others are
@@ -542,6 +544,9 @@ _SEQUENCES = frozenset(
 )
 """Abstract classes that lists and tuples are instances of."""
 
+_OF_GPUS = re.compile(r"torch\.cuda\.\w*Tensor")
+"""Types of tensors on a GPU, of whatever dtype: `isinstance(x, torch.cuda.FloatTensor)` (torch/csrc/tensor/python_tensor.cpp)."""
+
 _ON_HOST = frozenset({"PIL", "cv2", "numbers", "numpy", "pandas", "scipy", "sklearn"})
 """Modules none of whose things is ever on a device."""
 
@@ -590,7 +595,12 @@ def is_instance(frame: Frame, node: cst.CSTNode, value: Value, classes: Value) -
     if together is not None:
         return together
     tensor = any(path in ("torch.Tensor", "torch.FloatTensor", "torch.LongTensor") for path in paths)
+    on_gpu = all(map(_OF_GPUS.fullmatch, paths))
     match value:
+        case Tensor() if on_gpu:
+            return device_is(frame, value.device, "cuda") or opaque(frame, node)
+        case Object(key=key, text=text) if on_gpu and frame.state(value).kind == "unknown":
+            return device_is(frame, as_device(value), "cuda") or opaque(frame, node)
         case DeviceValue(is_object=True):
             return Constant("torch.device" in paths)
         case Generator():

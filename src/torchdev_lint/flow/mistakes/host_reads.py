@@ -73,6 +73,17 @@ def _reported(frame: Frame, operand: Operand, found: Conflict) -> Report | None:
     return Report(place_of(frame, operand.node, operand.value), frame, operand.device)
 
 
+def _as_given(frame: Frame, value: Value) -> Symbol | None:
+    """Where an argument of a function is that has come as it is, or what has been made of it there; None for anything else."""
+    match value:
+        case Tensor(device=Symbol(key=("device", key)) as device) if key[0] == "parameter":
+            return device
+        case Object(key=key, text=text) if key[0] == "parameter" and frame.state(value).kind == "unknown":
+            return Symbol(("device", key), f"{text}.device")
+        case _:
+            return None
+
+
 def _note_unproven(
     frame: Frame, site: CallSite, reader: str, node: cst.BaseExpression | cst.Arg, value: Value
 ) -> None:
@@ -109,6 +120,9 @@ def check_arguments(frame: Frame, site: CallSite, *, in_lists_only: bool = False
         for value, node in _given(argument.value, argument.node):
             if isinstance(value, (Unknown, Object, Tensor)) and not in_lists_only:
                 _note_unproven(frame, site, _reader(site), node, value)
+                given = _as_given(frame, value)
+                if given is not None:
+                    frame.analysis.read_on_host.add(given.key)
             value, path = _less_a_guess(value, frame.env.path)
             if _is_guess(value) or not _is_tensor(frame, value) or _is_as_given(frame, value):
                 continue

@@ -107,6 +107,8 @@ def call_api(frame: Frame, path: str, site: CallSite) -> Value:
     if path in module_api.RUNS_ON_BATCHES:
         return model_runs.run_on_batches(frame, path, site)
     if path.startswith("torch"):
+        if name[:1].isupper():
+            frame.analysis.instances.add(id(site.node))
         found = _torch(frame, path, site)
         if found is not None:
             return found
