@@ -33,12 +33,17 @@ CASES: dict[str, tuple[str, Ways]] = {
                 self.batch = torch.ones(3)
                 if self.stream is not None:
                     self.batch = self.batch.cuda()
+                    self.center()
+                else:
+                    self.center()
+
+            def center(self):
                 self.batch = self.batch - self.mean
 
 
         Prefetcher()
         """,
-        [("HAS_CUDA", []), ("HAS_CUDA and False", ["TDV005"])],
+        [("HAS_CUDA", []), ("HAS_CUDA and False", ["TDV004"])],
     ),
     "the type of tensors on a GPU asks where one is": (
         """
@@ -62,6 +67,15 @@ CASES: dict[str, tuple[str, Ways]] = {
             return torch.clamp(image, torch.zeros(3), torch.as_tensor(high))
         """,
         [("np.percentile", []), ("torch.quantile", ["TDV005"])],
+    ),
+    "what NumPy reads in one branch says nothing of the other": (
+        """
+        def clipped(image, plain=False):
+            {0}
+                return np.clip(image, 0, 1)
+            return torch.clamp(image, torch.zeros(3))
+        """,
+        [("if isinstance(image, np.ndarray):", ["TDV005"]), ("if plain:", ["TDV005"])],
     ),
     "so is what NumPy reads another shape of": (
         """

@@ -599,7 +599,7 @@ def is_instance(frame: Frame, node: cst.CSTNode, value: Value, classes: Value) -
     match value:
         case Tensor() if on_gpu:
             return device_is(frame, value.device, "cuda") or opaque(frame, node)
-        case Object(key=key, text=text) if on_gpu and frame.state(value).kind == "unknown":
+        case Object() if on_gpu and frame.state(value).kind == "unknown":
             return device_is(frame, as_device(value), "cuda") or opaque(frame, node)
         case DeviceValue(is_object=True):
             return Constant("torch.device" in paths)

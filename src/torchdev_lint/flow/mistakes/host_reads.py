@@ -11,7 +11,7 @@ from torchdev_lint.flow.activation.events import HostRead, Place
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.calling import arrays
 from torchdev_lint.flow.calling.callsites import CallSite
-from torchdev_lint.flow.domain.conditions import Atom, Formula, Not, Or, atoms, negate
+from torchdev_lint.flow.domain.conditions import Atom, Formula, Key, Not, Or, atoms, negate
 from torchdev_lint.flow.domain.lattice import UNKNOWN_DEVICE, Conflict, Cpu, Leaf, Level, Symbol, conflict
 from torchdev_lint.flow.domain.values import Either, Items, Literal, Many, Object, Tensor, Unknown, Value
 from torchdev_lint.flow.execution.truths import is_of_array
@@ -73,13 +73,18 @@ def _reported(frame: Frame, operand: Operand, found: Conflict) -> Report | None:
     return Report(place_of(frame, operand.node, operand.value), frame, operand.device)
 
 
-def _as_given(frame: Frame, value: Value) -> Symbol | None:
-    """Where an argument of a function is that has come as it is, or what has been made of it there; None for anything else."""
+def _argument_read(frame: Frame, value: Value) -> Key | None:
+    """The device (by key) of an argument of a function, or of what has been made of it there, that is read whenever the function is run.
+
+    What is read in one branch only, as `if isinstance(x, np.ndarray)`, says nothing of the others.
+    """
+    if frame.env.path:
+        return None
     match value:
-        case Tensor(device=Symbol(key=("device", key)) as device) if key[0] == "parameter":
-            return device
-        case Object(key=key, text=text) if key[0] == "parameter" and frame.state(value).kind == "unknown":
-            return Symbol(("device", key), f"{text}.device")
+        case Tensor(device=Symbol(key=("device", ("parameter", *_)) as key)):
+            return key
+        case Object(key=("parameter", *_) as key) if frame.state(value).kind == "unknown":
+            return "device", key
         case _:
             return None
 
@@ -120,9 +125,9 @@ def check_arguments(frame: Frame, site: CallSite, *, in_lists_only: bool = False
         for value, node in _given(argument.value, argument.node):
             if isinstance(value, (Unknown, Object, Tensor)) and not in_lists_only:
                 _note_unproven(frame, site, _reader(site), node, value)
-                given = _as_given(frame, value)
-                if given is not None:
-                    frame.analysis.read_on_host.add(given.key)
+                key = _argument_read(frame, value)
+                if key is not None:
+                    frame.analysis.read_on_host.add(key)
             value, path = _less_a_guess(value, frame.env.path)
             if _is_guess(value) or not _is_tensor(frame, value) or _is_as_given(frame, value):
                 continue
