@@ -528,6 +528,8 @@ def _forget_plain_tensors(frame: Frame, thing: Object, seen: frozenset[object]) 
         for part in each_of(held):
             if isinstance(part, Object):
                 _forget_plain_tensors(frame, part, seen | {thing.key})
+                if state.kind == "instance":
+                    escape(frame, part)  # `self.teacher.net._apply(fn)`
                 continue
             for one in _items_of(refreshed(frame.env, part)):
                 _forget_plain_tensors(frame, one, seen | {thing.key})

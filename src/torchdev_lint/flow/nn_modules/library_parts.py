@@ -10,7 +10,7 @@ import re
 
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.domain.immutable import replace
-from torchdev_lint.flow.domain.lattice import Cpu, leaves
+from torchdev_lint.flow.domain.lattice import UNKNOWN_DEVICE, Cpu, leaves
 from torchdev_lint.flow.domain.values import Object, State
 
 _WITH_PARAMETERS = re.compile(r"features|classifier|fc|layer[1-4]|conv1|blocks|backbone|encoder|decoder")
@@ -48,3 +48,23 @@ def is_one(frame: Frame, thing: Object) -> bool:
         and state.api.rpartition(".")[2] == thing.key[-1]
         and _WITH_PARAMETERS.fullmatch(str(thing.key[-1])) is not None
     )
+
+
+def forget_whole(frame: Frame, moved: Object) -> None:
+    """A part of a library's model goes elsewhere, one layer after the other perhaps: what runs of the rest, and where, only the library knows.
+
+    (GPTQ's `opt_sequential` moves the embeddings and the first layer, from which a hook keeps the rest.)
+    """
+    key = moved.key
+    while key[0] in ("attr", "item"):
+        key = key[1]
+    state = frame.state(Object(key))
+    if (
+        key != moved.key
+        and not is_one(frame, moved)
+        and moved.key[-1] not in ("weight", "bias")  # a copy of it
+        and state.kind == "module"
+        and state.model is None
+        and not state.api.startswith("torch.")
+    ):
+        frame.set_state(Object(key), replace(state, device=UNKNOWN_DEVICE))

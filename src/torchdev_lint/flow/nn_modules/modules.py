@@ -39,7 +39,14 @@ from torchdev_lint.flow.instances.objects import escape, forget_device, is_modul
 from torchdev_lint.flow.instances.parameter_places import parameters_device
 from torchdev_lint.flow.libraries import library_facts
 from torchdev_lint.flow.mistakes import discarded_transfers, unstated_devices
-from torchdev_lint.flow.nn_modules import attached_parts, hooks, module_containers, optimizers, placements
+from torchdev_lint.flow.nn_modules import (
+    attached_parts,
+    hooks,
+    library_parts,
+    module_containers,
+    optimizers,
+    placements,
+)
 from torchdev_lint.flow.nn_modules.model_calls import check_inputs_together, check_model_call, check_part
 from torchdev_lint.flow.nn_modules.registration import check_late, note_late
 from torchdev_lint.flow.telling.cures import Callee
@@ -473,6 +480,7 @@ def transfer(frame: Frame, thing: Object, name: str, site: CallSite) -> Value:
         device = UNKNOWN_DEVICE
     frame.analysis.notes["moves a module", id(site.node)] = True
     attached_parts.forget(frame, thing)
+    library_parts.forget_whole(frame, thing)
     whole = attached_parts.whole_of(frame, thing)
     if whole is not None and whole != thing:
         forget_device(frame, whole)  # some part of it goes elsewhere
