@@ -64,6 +64,105 @@ CASES: dict[str, tuple[str, Ways]] = {
         """,
         [("self.teacher.net._apply(fn)", []), ("print(recurse)", ["TDV001"])],
     ),
+    "a function around may be moving what another one runs": (
+        """
+        class Engine:
+            def __init__(self, step):
+                self.step, self.handlers = step, []
+
+            def on_start(self, handler):
+                self.handlers.append(handler)
+                return handler
+
+            def run(self, batches):
+                for handler in self.handlers:
+                    handler(self)
+                for batch in batches:
+                    self.step(batch)
+
+
+        class Target:
+            def __init__(self, net):
+                self.net = net
+
+
+        def build():
+            online, target = nn.Linear(2, 2), Target(nn.Linear(2, 2))
+
+            def step(batch):
+                batch = batch.to(device)
+                return online(batch) - target.net(batch)
+
+            engine = Engine(step)
+
+            @engine.on_start
+            def place(_):
+                {0}
+
+            return engine
+
+
+        build().run([torch.ones(2)])
+        """,
+        [
+            ("for net in (online, target.net): net.to(device)", []),
+            ("online.to(device), target.net.to(device)", []),
+            ("online.train(), target.net.train()", ["TDV001"]),
+        ],
+    ),
+    "a decorator moves whatever is a tensor of what is given": (
+        """
+        def on_device(function):
+            def inner(*args, **named):
+                args = [one.to(device) if torch.is_tensor(one) else one for one in args]
+                named = {{key: one.to(device) if {0} else one for key, one in named.items()}}
+                return function(*args, **named)
+
+            return inner
+
+
+        @on_device
+        def packed(ids, lengths):
+            return nn.utils.rnn.pack_padded_sequence(ids, lengths, batch_first=True)
+
+
+        @on_device
+        def packed_as_well(ids, lengths):
+            return nn.utils.rnn.pack_padded_sequence(ids, lengths, batch_first=True)
+
+
+        packed(torch.ones(1, 3, 1), [3])
+        packed_as_well(torch.ones(1, 3, 1), lengths={1})
+        """,
+        [
+            (("torch.is_tensor(one)", "[3]"), []),
+            (("isinstance(one, torch.Tensor)", "[3]"), []),
+            (("isinstance(one, torch.Tensor)", "torch.tensor([3])"), ["TDV013"]),
+        ],
+    ),
+    "what is asked for what no tensor has is no tensor": (
+        """
+        def votes(bank, query):
+            near, labels = bank.topk(query, 5)
+            counts = torch.zeros(len(query), 3)
+            return counts.scatter_add_(1, labels, near){0}
+        """,
+        [(".size(bank.classes)", []), ("", ["TDV005"])],
+    ),
+    "what is read in one branch says nothing of the other": (
+        """
+        def shown(image, plain=False):
+            {0}
+                table = image.numpy()
+            return torch.clamp(image, torch.zeros(3))
+        """,
+        [
+            ("if plain:", ["TDV005"]),
+            ("if not torch.is_tensor(image):", ["TDV005"]),
+            ("if True:", []),
+            ("if image is not None:", []),
+        ],
+    ),
 }
 
 

@@ -40,7 +40,6 @@ from torchdev_lint.flow.domain.values import (
     Function,
     Items,
     Many,
-    Object,
     Tensor,
     Value,
 )
@@ -75,7 +74,7 @@ from torchdev_lint.flow.project import defaults_met, driven
 from torchdev_lint.flow.project.accelerator_needs import parts_for_accelerators
 from torchdev_lint.flow.project.accelerator_programs import parts_for_accelerators_only
 from torchdev_lint.flow.project.projects import Project, sets_default_device
-from torchdev_lint.flow.read_alone import module_parameters
+from torchdev_lint.flow.read_alone import module_parameters, moved_in_functions
 from torchdev_lint.flow.read_alone.evidence import (
     TESTING,
     fixtures_on_host,
@@ -86,11 +85,7 @@ from torchdev_lint.flow.read_alone.evidence import (
 from torchdev_lint.flow.read_alone.host_functions import works_on_host
 from torchdev_lint.flow.read_alone.preparations import is_for_the_host, is_marked, run_before
 from torchdev_lint.flow.syntax.trees import (
-    all_parameters,
-    names_bound,
-    remembered,
     standing_alone,
-    transfers,
     walk,
 )
 from torchdev_lint.flow.telling.attribution import root_of
@@ -263,7 +258,7 @@ def read_alone(analysis: Analysis, function: Function) -> None:
             function.node, function.name, definition, receiver, function.owner, function.decorators
         )
     _forget_wanderers(analysis, env)
-    _forget_moved_in_functions(definition, env)
+    moved_in_functions.forget(definition, env)
     if any(DEVICE_NAME.search(decorator) and "cache" not in decorator for decorator in function.decorators):
         env.default_device = UNKNOWN_DEVICE  # `@torch.device(...)`
     elif defaults_met.are_elsewhere(analysis, function.node) or analysis.learn(
@@ -309,37 +304,6 @@ def _forget_wanderers(analysis: Analysis, env: Environment) -> None:
     for key, state in env.heap.items():
         if state.moved and analysis.notes.get(("wanders", key)):
             env.heap[key] = replace(state, device=UNKNOWN_DEVICE, moved=False)
-
-
-def _forget_moved_in_functions(definition: Frame, env: Environment) -> None:
-    """The modules of a file that one of its functions moves are there, or not yet, where another one runs."""
-    module_frame = definition.module_frame
-    for name in definition.analysis.learn(_moved_in_functions, module_frame.source.module):
-        thing = module_frame.env.names.get(name)
-        if isinstance(thing, Object) and env.state(thing).kind == "module" and not env.state(thing).moved:
-            env.set_state(thing, replace(env.state(thing), device=UNKNOWN_DEVICE))
-
-
-@remembered(cst.Module)
-def _moved_in_functions(module: cst.Module) -> frozenset[str]:
-    """The names of the file's own that a function moves something under, `net.to(device)`, and does not bind."""
-    found: set[str] = set()
-    for function in walk(module):
-        if isinstance(function, cst.FunctionDef):
-            bound = {one.name.value for one in all_parameters(function.params)}
-            bound |= {name for part in walk(function.body) for name in _bound_by(part)}
-            found |= {
-                moved.value
-                for _, moved in transfers(function.body)
-                if isinstance(moved, cst.Name) and moved.value not in bound
-            }
-    return frozenset(found)
-
-
-def _bound_by(node: cst.CSTNode) -> set[str]:
-    return (
-        set(names_bound(node.target)) if isinstance(node, (cst.AssignTarget, cst.For, cst.CompFor)) else set()
-    )
 
 
 def _forget_moves(env: Environment) -> None:

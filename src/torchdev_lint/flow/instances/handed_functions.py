@@ -149,6 +149,8 @@ def _bound(function: cst.FunctionDef) -> _Names:
             case cst.Assign(targets=targets, value=value):
                 names = {name for target in targets for name in names_bound(target.target)}
                 (made if isinstance(value, cst.Call) else other).update(names)
+            case cst.For(target=target, iter=cst.Tuple() | cst.List()):
+                other.update(names_bound(target))  # `for net in (student, teacher): net.to(device)`
             case cst.For(target=target):
                 made.update(names_bound(target))
             case cst.NameItem(name=cst.Name(value=name)):

@@ -9,6 +9,7 @@ from torchdev_lint.flow.activation.placement_events import HostArgument
 from torchdev_lint.flow.calling.callsites import Argument, CallSite
 from torchdev_lint.flow.domain.lattice import CPU, Device, Level, Symbol, conflict, describe
 from torchdev_lint.flow.domain.values import Either, Object, Tensor, Value, alternatives
+from torchdev_lint.flow.mistakes import host_reads
 from torchdev_lint.flow.nn_modules import model_calls
 from torchdev_lint.flow.syntax.trees import dotted
 from torchdev_lint.flow.torch_calls import operands
@@ -30,6 +31,8 @@ def check(frame: Frame, site: CallSite, argument: Argument, name: str) -> None:
         return
     if isinstance(argument.node.value, cst.Name) and any(map(_is_guess, alternatives(argument.value))):
         return  # one of several things that an unknown model returns: lengths are as likely a list
+    if host_reads.is_as_given(frame, argument.value):
+        return  # `a.to(device) if torch.is_tensor(a) else a` for whatever a decorated function is given
     found = conflict(CPU, device, frame.env.path)
     if found is None or found.level == Level.NO:
         return

@@ -12,7 +12,16 @@ from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.calling import arrays
 from torchdev_lint.flow.calling.callsites import CallSite
 from torchdev_lint.flow.domain.conditions import Atom, Formula, Key, Not, Or, atoms, negate
-from torchdev_lint.flow.domain.lattice import UNKNOWN_DEVICE, Conflict, Cpu, Leaf, Level, Symbol, conflict
+from torchdev_lint.flow.domain.lattice import (
+    UNKNOWN_DEVICE,
+    Conflict,
+    Cpu,
+    Leaf,
+    Level,
+    Symbol,
+    conflict,
+    leaves,
+)
 from torchdev_lint.flow.domain.values import Either, Items, Literal, Many, Object, Tensor, Unknown, Value
 from torchdev_lint.flow.execution.truths import is_of_array
 from torchdev_lint.flow.mistakes import unproven_reads
@@ -45,6 +54,7 @@ def check_method(frame: Frame, receiver: Value, name: str, site: CallSite) -> No
         return
     if site.receiver is None:
         return
+    frame.analysis.read_on_host |= _read_whenever_given(frame, receiver)
     if not _is_tensor(frame, receiver):
         if isinstance(receiver, (Unknown, Object)) and not is_chosen(frame, site.node, site.receiver):
             _note_unproven(frame, site, f".{name}()", site.receiver, receiver)
@@ -73,20 +83,27 @@ def _reported(frame: Frame, operand: Operand, found: Conflict) -> Report | None:
     return Report(place_of(frame, operand.node, operand.value), frame, operand.device)
 
 
-def _argument_read(frame: Frame, value: Value) -> Key | None:
-    """The device (by key) of an argument of a function, or of what has been made of it there, that is read whenever the function is run.
+def _read_whenever_given(frame: Frame, value: Value) -> set[Key]:
+    """The devices (by key) of a tensor that is read whenever the function is run and given one.
 
     What is read in one branch only, as `if isinstance(x, np.ndarray)`, says nothing of the others.
     """
-    if frame.env.path:
-        return None
+    if not all(_holds_of_tensors(fact) for fact in frame.env.path):
+        return set()
     match value:
-        case Tensor(device=Symbol(key=("device", ("parameter", *_)) as key)):
-            return key
+        case Tensor(device=device):
+            return {leaf.key for leaf in leaves(device) if isinstance(leaf, Symbol)}
         case Object(key=("parameter", *_) as key) if frame.state(value).kind == "unknown":
-            return "device", key
+            return {("device", key)}
         case _:
-            return None
+            return set()
+
+
+def _holds_of_tensors(fact: Formula) -> bool:
+    """Whether a condition holds wherever a tensor is given: it is one, and not None, on a device that will do."""
+    return not _says_no_tensor(fact) and all(
+        atom.kind in ("absent", "device-type") or _asks_for_tensor(atom) for atom in atoms(fact)
+    )
 
 
 def _note_unproven(
@@ -125,11 +142,9 @@ def check_arguments(frame: Frame, site: CallSite, *, in_lists_only: bool = False
         for value, node in _given(argument.value, argument.node):
             if isinstance(value, (Unknown, Object, Tensor)) and not in_lists_only:
                 _note_unproven(frame, site, _reader(site), node, value)
-                key = _argument_read(frame, value)
-                if key is not None:
-                    frame.analysis.read_on_host.add(key)
+                frame.analysis.read_on_host |= _read_whenever_given(frame, value)
             value, path = _less_a_guess(value, frame.env.path)
-            if _is_guess(value) or not _is_tensor(frame, value) or _is_as_given(frame, value):
+            if _is_guess(value) or not _is_tensor(frame, value) or is_as_given(frame, value):
                 continue
             if (
                 isinstance(value, Many)
@@ -201,13 +216,13 @@ def _asks_for_tensor(atom: Atom) -> bool:
             return False
 
 
-def _is_as_given(frame: Frame, value: Value) -> bool:
+def is_as_given(frame: Frame, value: Value) -> bool:
     """Whether something is a tensor where a tensor was given, else no tensor, and which of both was given is not known."""
     match value:
         case Either(guard, then, otherwise):
             known = _is_tensor(frame, then), _is_tensor(frame, otherwise)
             return (any(map(_asks_for_tensor, atoms(guard))) and not all(known)) or any(
-                _is_as_given(frame, one) for one in (then, otherwise)
+                is_as_given(frame, one) for one in (then, otherwise)
             )
         case _:
             return False

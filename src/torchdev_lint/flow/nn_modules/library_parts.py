@@ -51,7 +51,7 @@ def is_one(frame: Frame, thing: Object) -> bool:
 
 
 def forget_whole(frame: Frame, moved: Object) -> None:
-    """A part of a library's model goes elsewhere, one layer after the other perhaps: what runs of the rest, and where, only the library knows.
+    """A part of a library's model goes elsewhere: what runs of the rest, and where, only the library knows.
 
     (GPTQ's `opt_sequential` moves the embeddings and the first layer, from which a hook keeps the rest.)
     """

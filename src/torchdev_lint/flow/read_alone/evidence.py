@@ -346,6 +346,8 @@ def _of_expression(function: Function, root: cst.CSTNode, names: set[str]) -> It
                     yield "strong", name
                 elif attribute in _MODULE_METHODS or attribute in _ARRAY_ONLY or attribute == "numpy":
                     yield "no", name
+                elif attribute not in TENSOR_NAMES and not attribute.startswith("_"):
+                    yield "no", name  # a bank of features has a `topk`, a group of processes a `size()`, too
                 elif attribute in _MODULES_TOO:
                     yield "weak", name
                     if attribute in ("shape", "device"):
@@ -390,8 +392,6 @@ def _of_call(function: Function, node: cst.Call, names: set[str]) -> Iterator[tu
                 for argument in node.args
             ) and (method in TENSOR_NAMES):
                 yield "strong", receiver
-            if method not in TENSOR_NAMES and not method.startswith("_"):
-                yield "no", receiver  # a group of processes has a `size()`, too
         case _:
             pass
     path = resolved_path(frame, node.func)

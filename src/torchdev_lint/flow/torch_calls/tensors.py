@@ -10,9 +10,7 @@ from torchdev_lint.flow.domain.immutable import replace
 from torchdev_lint.flow.domain.lattice import (
     UNKNOWN_DEVICE,
     Device,
-    Symbol,
     choose,
-    leaves,
 )
 from torchdev_lint.flow.domain.values import (
     NUMBER,
@@ -113,9 +111,6 @@ def call_method(frame: Frame, tensor: Tensor, name: str, site: CallSite) -> Valu
             # From here on: what cannot be read there has raised. What the machine has is no such thing: the mistake is reported,
             # and what else is wrong there is to be seen without curing it first.
             frame.env.assume(on_host)
-        frame.analysis.read_on_host |= {
-            leaf.key for leaf in leaves(tensor.device) if isinstance(leaf, Symbol)
-        }
     if name == "backward":
         from torchdev_lint.flow.torch_calls import gradients
 
