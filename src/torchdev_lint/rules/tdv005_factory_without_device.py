@@ -78,6 +78,8 @@ def returned(event: ReturnedFactory) -> Finding:
         message = f"made on the CPU{how}, but `{event.function}` returns it with others that it moves to `{event.there}`"
     if event.otherwise:
         message = f"made on the CPU{how}, but `{event.function}` otherwise returns what is on {event.otherwise}, and they are joined"
+    if event.kept:
+        message = f"made on the CPU{how}, but kept as the state of `{event.kept}`, a parameter that may be on an accelerator"
     fix = None if event.made.target is None else made_elsewhere(event.made, event.made.target)
     return Finding(event.made.node, message, (), fix)
 

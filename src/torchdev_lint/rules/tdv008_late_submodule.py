@@ -50,10 +50,11 @@ class LateSubmoduleRule(Rule):
     def check(self, event: Event) -> Iterator[Finding]:
         """Every part that stayed behind when the module is called is a finding, where it is attached."""
         assert isinstance(event, LateSubmodule)
+        part = f"`{event.attribute}`" if event.attribute else "a part"
         attached = (
             f"`{event.by}` attaches a part to a module that was moved before"
             if event.by
-            else f"`{event.attribute}` is attached after the module was moved"
+            else f"{part} is attached after the module was moved"
         )
         message = f"{attached}: it stays on {event.device}, the module is on {event.module_device}"
         shown = (*notes(event.module, "the module", event.module_device), Note(event.meets, "called here"))

@@ -163,6 +163,93 @@ CASES: dict[str, tuple[str, Ways]] = {
             ("if image is not None:", []),
         ],
     ),
+    "a dict is asked for a key that is one of two": (
+        """
+        def pick(accelerator="auto"):
+            if accelerator == "auto":
+                accelerator = {0}
+            return {1}
+
+
+        print(torch.zeros(3, device=pick()) + torch.ones(3))
+        """,
+        [
+            (
+                (
+                    '"gpu" if torch.cuda.is_available() else "cpu"',
+                    '{"gpu": "cuda:0", "cpu": "cpu"}[accelerator]',
+                ),
+                ["TDV005"],
+            ),
+            (
+                (
+                    '"gpu" if torch.cuda.is_available() else "cpu"',
+                    '{"gpu": "cuda:0"}.get(accelerator, "cpu")',
+                ),
+                ["TDV005"],
+            ),
+            (
+                (
+                    '"tpu" if torch.cuda.is_available() else "cpu"',
+                    '{"gpu": "cuda:0"}.get(accelerator, "cpu")',
+                ),
+                [],
+            ),
+        ],
+    ),
+    "a slice leaves a dimension": (
+        """
+        def part(start):
+            part = {0}
+            return torch.zeros(8)[part] + torch.ones(3, device=device)
+        """,
+        [("slice(start, start + 3)", ["TDV005"]), ("start", [])],
+    ),
+    "what an optimizer keeps for a parameter is for where that is": (
+        """
+        class Slots(torch.optim.Optimizer):
+            def slot(self, p):
+                {0}
+
+            def step(self):
+                for group in self.param_groups:
+                    for p in group["params"]:
+                        state = self.state[p]
+                        if not state:
+                            for name in self.slots:
+                                state[name] = self.slot(p)
+                        self.update(p, state)
+        """,
+        [
+            ("return torch.zeros(p.shape)", ["TDV005"]),
+            ("rows, columns = p.shape; return torch.eye(rows)", ["TDV005"]),
+            ("return torch.zeros(p.shape, device=p.device)", []),
+            ("return torch.zeros(p.shape, pin_memory=True)", []),
+            ("return torch.zeros(1)", []),
+            ("return torch.zeros(p.shape).to(p)", []),
+        ],
+    ),
+    "the step of a base class is that of the classes that say what it does": (
+        """
+        class Base(torch.optim.Optimizer):
+            def update(self, p, state):
+                raise NotImplementedError
+
+            def step(self):
+                for group in self.param_groups:
+                    for p in group["params"]:
+                        state = self.state[p]
+                        if not state:
+                            state["m"] = torch.empty(p.numel()).normal_()
+                        self.update(p, state)
+
+
+        class Own(Base):
+            def update(self, p, state):
+                p.add_({0})
+        """,
+        [('state["m"].view(2, 2)', ["TDV005"]), ('state["m"].to(p.device)', [])],
+    ),
 }
 
 

@@ -171,7 +171,8 @@ class ReturnedFactory:
 
     Or, where `there` is the text of a device, what it returns with others that it made alike and placed there. Or, where `otherwise` says
     where, what is there on another way through the function.
-    `met`: a caller that was read computes with it and with what is where an argument is.
+    `met`: a caller that was read computes with it and with what is where an argument is. `kept`: an optimizer keeps it as the state of
+    this parameter, whatever it returns.
     """
 
     made: Made
@@ -180,6 +181,7 @@ class ReturnedFactory:
     there: str = ""
     otherwise: str = ""
     met: bool = False
+    kept: str = ""
 
 
 @dataclass(frozen=True, slots=True)

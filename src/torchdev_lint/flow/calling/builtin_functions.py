@@ -45,6 +45,7 @@ from torchdev_lint.flow.instances.classes import ClassModel
 from torchdev_lint.flow.instances.objects import as_tuple, forget_attributes, get_attribute, hide_attribute
 from torchdev_lint.flow.nn_modules import attached_parts, registration
 from torchdev_lint.flow.torch_calls import torch_factories
+from torchdev_lint.flow.torch_calls.indexing import SLICE
 from torchdev_lint.torch_api.modules import SOME_MODULE
 
 
@@ -84,6 +85,8 @@ def call_builtin(frame: Frame, name: str, site: CallSite, call_value: Callable[.
             return Many(iterate(frame, values[1]))
         case "object" if not site.arguments:
             return frame.fresh(site.node, State("instance", UNKNOWN_DEVICE, truths.BARE))
+        case "slice" if values:
+            return frame.fresh(site.node, State("instance", UNKNOWN_DEVICE, SLICE))
         case "type" if len(values) == 1:
             return _type_of(frame, first, site)
         case "isinstance" if len(values) == 2:

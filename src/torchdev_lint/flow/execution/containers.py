@@ -28,6 +28,7 @@ from torchdev_lint.flow.domain.values import (
     Truth,
     Unknown,
     Value,
+    alternatives,
     element_of,
     item_of,
     join,
@@ -266,6 +267,8 @@ def _dict_method(frame: Frame, receiver: Entries, name: str, site: CallSite) -> 
             chosen = choices.one_of(frame, site.node, table, given[0])
             found = item(receiver, given[0]) if chosen is None else chosen
             absent = given[1] if len(given) > 1 else NONE
+            if name == "get" and not receiver.open and are_literals(given[0]):
+                return looked_up(receiver, given[0], absent)
             if isinstance(given[0], Literal) and not receiver.open and key not in dict(receiver.entries):
                 return absent
             if name == "pop" and isinstance(given[0], Literal):
@@ -357,6 +360,22 @@ def item(container: Entries, key: Value) -> Value:
         isinstance(key, Items) and any(isinstance(part, DeviceValue) for part in key.items)
     )
     return UNKNOWN if by_device and not all(map(_is_made_on_host, held)) else join_all(held)
+
+
+def are_literals(key: Value) -> bool:
+    """Whether a key is known, or is one of several by conditions that are: `"gpu" if torch.cuda.is_available() else "cpu"`."""
+    return all(isinstance(one, Literal) for one in alternatives(key))
+
+
+def looked_up(container: Entries, key: Value, absent: Value) -> Value:
+    """What a dict of known keys has under each key that it may be asked for; `absent` where it has none of that name."""
+    match key:
+        case Either(guard, then, otherwise):
+            return join(guard, looked_up(container, then, absent), looked_up(container, otherwise, absent))
+        case Literal(value=name) if name in dict(container.entries):
+            return present(container.get(name))
+        case _:
+            return absent
 
 
 def _is_made_on_host(value: Value) -> bool:

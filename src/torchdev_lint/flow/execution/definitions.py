@@ -71,20 +71,19 @@ def visit_ClassDef(frame: Frame, node: cst.ClassDef) -> None:
     announce(frame, node, model)
     for name, method in model.methods.items():
         frame.analysis.meet(model.function(method, name, None))
-    if (template := _template(model)) is not None:
-        frame.analysis.meet(template)
+    if (template := _template(model)) is not None and not frame.source.foreign:
+        frame.analysis.pending.append(template)
     run_on_class(frame, node, Class(model))
     model.is_complete = True
 
 
 def _template(model: ClassModel) -> Function | None:
-    """The `forward` of a base class of the file, which calls methods that the class has of its own: it is read as that of the class.
+    """The `forward` or `step` of a base class, which calls methods that the class has of its own: it is read as that of the class.
 
     `def forward(self, x): return self.compute(self.prepare(x))`: what `compute` is given nobody else says.
     """
-    if "forward" in model.methods or not model.is_module:
-        return None
-    inherited = model.find("forward")
+    name = "forward" if model.is_module else "step" if model.is_optimizer else ""
+    inherited = None if not name or name in model.methods else model.find(name)
     if inherited is None or not any(
         isinstance(node, cst.Call)
         and isinstance(node.func, cst.Attribute)
@@ -93,7 +92,7 @@ def _template(model: ClassModel) -> Function | None:
         for node in walk(inherited.body)
     ):
         return None
-    function = model.function(inherited, "forward", Class(model))
+    function = model.function(inherited, name, Class(model))
     return function if function.node is inherited else None
 
 

@@ -522,6 +522,8 @@ def subscript(frame: Frame, node: cst.CSTNode, value: Value, keys: list[Value]) 
             return without_cell(element_of(value)) if chosen is None else chosen
         case Many(), _:
             return without_cell(element_of(value))
+        case Entries(open=False), Either() if containers.are_literals(key):
+            return containers.looked_up(value, key, UNKNOWN)
         case Entries(), Truth(formula) if {True, False} <= {name for name, _ in value.entries}:
             return _choice(formula, value.get(True), value.get(False))
         case Entries(open=is_open), _:

@@ -60,6 +60,7 @@ from torchdev_lint.flow.mistakes import (
     doubtful_devices,
     forwarding,
     odd_one_out,
+    optimizer_states,
     plain_state,
     returned_factories,
     unmoved_modules,
@@ -187,7 +188,11 @@ def settle(analysis: Analysis, met: list[Function]) -> list[Event]:
     models = [function.owner for function in met if function.owner is not None]
     for model in dict.fromkeys(models):
         stored_devices.check_class(analysis, model, models)
-    events = [*_told(analysis), *settle_literals(analysis), *checkpoints.settle(analysis)]
+    events = [
+        *optimizer_states.without_met(_told(analysis)),
+        *settle_literals(analysis),
+        *checkpoints.settle(analysis),
+    ]
     told = forwarding.without_consequences([*events, *forwarding.settle(analysis)])
     known = list(unproven_reads.without_known(list(unstated_devices.without_known(told))))
     settled = [

@@ -40,7 +40,7 @@ from torchdev_lint.flow.instances.objects import (
     move,
     set_attribute,
 )
-from torchdev_lint.flow.mistakes import host_reads, left_behind, literals
+from torchdev_lint.flow.mistakes import host_reads, left_behind, literals, optimizer_states
 from torchdev_lint.flow.nn_modules import loaded_parts, looped_parameters, module_containers
 from torchdev_lint.flow.nn_modules.registration import attach, noted
 from torchdev_lint.flow.syntax.trees import dotted
@@ -311,10 +311,12 @@ def _assign_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
         case Object() if frame.state(container).api in CONTAINERS:
             module_containers.put(frame, container, key, value)
         case Object() if isinstance(key, Literal):
+            optimizer_states.note_kept(frame, container, value)
             loaded_parts.forget(frame, container)
             state = frame.state(container)
             frame.set_state(container, state.with_attribute(f"[{key.value!r}]", value))
         case Object():
+            optimizer_states.note_kept(frame, container, value)
             # any item may have changed
             loaded_parts.forget(frame, container)
             state = frame.state(container)

@@ -528,7 +528,7 @@ def _forget_plain_tensors(frame: Frame, thing: Object, seen: frozenset[object]) 
         for part in each_of(held):
             if isinstance(part, Object):
                 _forget_plain_tensors(frame, part, seen | {thing.key})
-                if state.kind == "instance":
+                if state.kind == "instance" or name not in state.registered:
                     escape(frame, part)  # `self.teacher.net._apply(fn)`
                 continue
             for one in _items_of(refreshed(frame.env, part)):

@@ -28,6 +28,8 @@ from torchdev_lint.flow.project.project_calls import argument_at
 from torchdev_lint.flow.syntax.trees import all_parameters, dotted, transfers, walk
 from torchdev_lint.torch_api.optimizers import OPTIMIZERS, STATE_FROM_THE_START
 
+OF_PARAMETER = "optimizer state"
+"""What the dict is known by that an optimizer has for a parameter."""
 _MODULES, _STATE, _WHERE, _MOVE, _AT_TOP = "[modules]", "[state]", "[where]", "[move]", "[at top]"
 """Attributes that no program can set: the modules, what made the state, where each module was then, its last move, and whether the
 state was made while the file's top level ran."""
@@ -74,7 +76,7 @@ def held_by_base(thing: Object) -> dict[str, Value]:
     """
     there = Symbol(("device", thing.key), "the parameters' device", assumed=True)
     group = Entries((("params", Many(Tensor(there, parameter=True))),), open=True)
-    of_one = Object(("optimizer state", thing.key), "the state")
+    of_one = Object((OF_PARAMETER, thing.key), "the state")
     return {"param_groups": Many(group), "state": Entries((), of_one, open=True)}
 
 

@@ -523,7 +523,7 @@ def check_late(frame: Frame, thing: Object, node: cst.CSTNode, seen: set[object]
             ("late", id(late.node)),
             LateSubmodule(
                 node=late.node,
-                attribute=_attached(frame, late.node) or name,
+                attribute=_attached(frame, late.node, "" if name == SOMEWHERE else name),
                 value=value,
                 target=target or _beside_parts(holder or _receiver(late.node)),
                 device=describe(found.right),
@@ -556,16 +556,16 @@ def _function_called(node: cst.CSTNode) -> str:
             return ""
 
 
-def _attached(frame: Frame, node: cst.CSTNode) -> str | None:
-    """What a part that is no attribute of its own is called: `model[2]`, `nn.Linear(3, 2)` that is appended."""
+def _attached(frame: Frame, node: cst.CSTNode, name: str) -> str:
+    """What a part is called that may be no attribute of its own: `model[2]`, `nn.Linear(3, 2)` that is appended; empty: nothing short."""
     match node:
         case cst.Assign(targets=[cst.AssignTarget(target=cst.Subscript() as target)]):
             return frame.analysis.text(target)
         case cst.Arg(value=value):
             text = frame.analysis.text(value)
-            return text if len(text) <= 40 and "\n" not in text else "a part"
+            return text if len(text) <= 40 and "\n" not in text else ""
         case _:
-            return None
+            return name
 
 
 def _beside_parts(holder: str | None) -> str | None:

@@ -13,7 +13,7 @@ _ASKS = re.compile(r"(?i)available|device_count")
 
 
 def is_beside_cpu(analysis: Analysis, node: cst.BaseExpression) -> bool:
-    """Whether a device is what a condition gives (`"cuda:0" if many else "cpu"`, or a name that both branches bind), and else the CPU."""
+    """Whether a device is what a condition or a table gives (`"cuda:0" if many else "cpu"`, a name bound by branches), and else the CPU."""
     return id(node) in analysis.learn(_beside_cpu, analysis.module)
 
 
@@ -28,6 +28,12 @@ def _beside_cpu(module: cst.Module) -> frozenset[int]:
                 if bound is None or else_bound is None or bound[0] != else_bound[0]:
                     continue
                 one, other = bound[1], else_bound[1]
+            case cst.Call(
+                func=cst.Attribute(value=cst.Dict() as table, attr=cst.Name(value="get")),
+                args=[_, cst.Arg(value=instead)],
+            ) if names_cpu(instead):
+                found.update(id(part) for part in walk(table))
+                continue
             case _:
                 continue
         if _asks_for_accelerator(test):

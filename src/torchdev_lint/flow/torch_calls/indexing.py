@@ -134,6 +134,8 @@ def _bounds(function: cst.FunctionDef) -> frozenset[str]:
     )
 
 
+SLICE = "builtins.slice"
+"""What `slice(start, stop)` is known by."""
 _OF_MANY = re.compile(r"(?i)(?:^|_)(?:labels|targets|classes|actions|tokens|ids|indices|indexes|idxs|inds)$")
 """Names of a tensor of several indices. One, which is read as a number, is called otherwise."""
 
@@ -286,6 +288,8 @@ def _keeps_dimensions(frame: Frame, key: Value) -> bool:
     """Whether what `x[key]` gives has a dimension for certain: a number, or a 0-dim tensor, takes one away."""
     if isinstance(key, Tensor):
         return key.scalar is not True and not key.element
+    if isinstance(key, Object) and frame.state(key).api == SLICE:
+        return True
     return arrays.dimensions(frame, key) > 0
 
 

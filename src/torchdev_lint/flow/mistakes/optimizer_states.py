@@ -1,0 +1,92 @@
+"""What an optimizer of the program's own keeps for a parameter, made of its size on the CPU: `self.state[p]["m"] = torch.zeros(p.shape)`.
+
+The parameter is wherever the model is (torch/optim/optimizer.py), and the state is there to be computed with it, in this class or in one
+that derives from it, which a file of its own may hold that is not read for this one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+import libcst as cst
+
+from torchdev_lint.flow.activation.events import Event, Made, MixedOperation, ReturnedFactory
+from torchdev_lint.flow.activation.frame import Frame
+from torchdev_lint.flow.domain.values import Object, Tensor, Value
+from torchdev_lint.flow.mistakes import disagreeing_returns
+from torchdev_lint.flow.nn_modules.optimizers import OF_PARAMETER
+from torchdev_lint.flow.syntax.trees import dotted, holds, walk
+from torchdev_lint.torch_api.factories import TAKES_DEVICE
+
+_ON_HOST = re.compile(r"offload|pin_memory|\.cpu\(|['\"]cpu['\"]")
+"""What speaks of states that are kept on the host on purpose."""
+_STAYING = disagreeing_returns.STAYING | {"tensor"}
+
+
+def note_kept(frame: Frame, state: Object, value: Value) -> None:
+    """`state[name] = value`: publish what was made for the parameter without saying where."""
+    if state.key[0] != OF_PARAMETER or not isinstance(value, Tensor) or value.scalar is True:
+        return
+    origin = disagreeing_returns.made_by(value.device, _STAYING)
+    of = None if origin is None else next(_sized_like(origin.node, frame), None)
+    if origin is None or of is None or _keeps_on_host(frame, state):
+        return
+    keyword = (dotted(origin.node.func) or "").rpartition(".")[2] in TAKES_DEVICE
+    made = Made(origin.node, f"{of}.device", keyword)
+    frame.analysis.publish(("kept", id(origin.node)), ReturnedFactory(made, "", "", kept=of))
+
+
+def _keeps_on_host(frame: Frame, state: Object) -> bool:
+    """Whether the optimizer's class, or one that it derives from, speaks of the CPU."""
+    model = frame.state(Object(state.key[1])).model
+    return model is None or any(
+        _ON_HOST.search(owner.frame.source.module.code_for_node(owner.node)) for owner in model.lineage()
+    )
+
+
+def _sized_like(factory: cst.Call, frame: Frame) -> Iterator[str]:
+    """The name of what a factory is given the shape of, or a part of it: `for axis, size in enumerate(p.shape)`."""
+    given = [part for argument in factory.args for part in walk(argument.value)]
+    yield from _shaped(given)
+    names = {part.value for part in given if isinstance(part, cst.Name)}
+    around = (
+        function
+        for function in walk(frame.source.module)
+        if isinstance(function, cst.FunctionDef) and holds(function.body, factory)
+    )
+    for part in (part for function in around for part in walk(function.body)):
+        if isinstance(part, (cst.For, cst.CompFor)) and not names.isdisjoint(_bound(part.target)):
+            yield from _shaped(walk(part.iter))
+        elif isinstance(part, cst.Assign) and any(
+            not names.isdisjoint(_bound(one.target)) for one in part.targets
+        ):
+            yield from _shaped(walk(part.value))
+
+
+def _shaped(nodes: Iterable[cst.CSTNode]) -> Iterator[str]:
+    for part in nodes:
+        if isinstance(part, cst.Attribute) and part.attr.value in ("shape", "size"):
+            of = dotted(part.value)
+            if of is not None:
+                yield of
+
+
+def _bound(target: cst.BaseExpression) -> set[str]:
+    """The names that a loop or an assignment binds, in tuples of tuples, too."""
+    return {part.value for part in walk(target) if isinstance(part, cst.Name)}
+
+
+def without_met(events: Iterable[Event]) -> list[Event]:
+    """The events, less states of which another one says where they meet the parameter."""
+    events = list(events)
+    met = {
+        id(event.made.node)
+        for event in events
+        if isinstance(event, MixedOperation) and event.made is not None
+    }
+    return [
+        event
+        for event in events
+        if not (isinstance(event, ReturnedFactory) and event.kept and id(event.made.node) in met)
+    ]
