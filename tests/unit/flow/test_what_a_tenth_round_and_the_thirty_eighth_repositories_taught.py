@@ -250,6 +250,99 @@ CASES: dict[str, tuple[str, Ways]] = {
         """,
         [('state["m"].view(2, 2)', ["TDV005"]), ('state["m"].to(p.device)', [])],
     ),
+    "a list that is put into a container of PyTorch's afterwards is registered": (
+        """
+        class Cell(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = nn.Parameter(torch.zeros(2, 2))
+
+            def forward(self, x):
+                return x.mm(self.weight)
+
+
+        class Cells(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.cells = [Cell()]
+                {0}
+
+            def forward(self, x):
+                for cell in self.cells:
+                    x = cell(x)
+                return x
+
+
+        cells = Cells()
+        if torch.cuda.device_count() > 1:
+            cells = cells.cuda()
+        cells(torch.ones(2, 2).to(device))
+        """,
+        [("self.cells = nn.ModuleList(self.cells)", ["TDV004"]), ("print(len(self.cells))", ["TDV007"])],
+    ),
+    "a list of what the module has as attributes hides nothing": (
+        """
+        from models import load_weights
+
+
+        class Vit(nn.Module):
+            def __init__(self, width):
+                super().__init__()
+                self.patch = Patch(width)
+                self.position = nn.Parameter(torch.zeros(1, width))
+
+            def forward(self, x):
+                return self.patch(x) + self.position[:, :x.size(1)]
+
+
+        def create(kind):
+            if kind == "base":
+                net = Vit(4)
+            return net, 3
+
+
+        class Pair(nn.Module):
+            def __init__(self, kind="base"):
+                super().__init__()
+                self.one, width = create(kind)
+                self.other, width = create(kind)
+                if kind == "base":
+                    load_weights(self.one)
+                self.both = {0}
+
+            def forward(self, x):
+                for net in self.both:
+                    x = net(x)
+                return self.one(x)
+        """,
+        [("[[self.one, self.other]]", []), ("[self.one, Vit(3)]", ["TDV007"])],
+    ),
+    "a buffer goes where its module is put, whatever device is named": (
+        """
+        class Filter(nn.Module):
+            def __init__(self, weight, device):
+                super().__init__()
+                {0}
+
+            def forward(self, x):
+                return x * self.filter
+
+
+        print(Filter(2, device))
+        """,
+        [
+            ('self.register_buffer("filter", torch.tensor([1.0, -1.0]) / weight)', []),
+            ("self.filter = torch.tensor([1.0, -1.0]) / weight", ["TDV006", "TDV017"]),
+        ],
+    ),
+    "a stride is a number": (
+        """
+        class Anchors(nn.Module):
+            def forward(self, features, {0}):
+                return torch.zeros(features.shape[-1], 3) * {0}
+        """,
+        [("stride", []), ("offsets", ["TDV005"])],
+    ),
 }
 
 

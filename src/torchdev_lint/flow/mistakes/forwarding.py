@@ -253,7 +253,7 @@ def moves_something(node: cst.FunctionDef) -> bool:
 
 def stays_on_host(node: cst.FunctionDef, call: cst.Call) -> bool:
     """Whether what is made is read on the host at once (`torch.randperm(n).tolist()`), is an index, a number as good as one of Python's
-    (`torch.tensor(losses).mean()`), or a parameter of a module, which goes where that is put."""
+    (`torch.tensor(losses).mean()`), or a parameter or buffer of a module, which goes where that is put."""
     for part in walk(node.body):
         match part:
             case cst.Attribute(value=value, attr=cst.Name(value=name)) if (
@@ -267,6 +267,10 @@ def stays_on_host(node: cst.FunctionDef, call: cst.Call) -> bool:
             case cst.Call(func=function, args=[cst.Arg(value=value), *_]) if last_name(
                 function
             ) == "Parameter" and any(inner is call for inner in walk(value)):
+                return True
+            case cst.Call(func=function, args=[_, cst.Arg(value=value), *_]) if last_name(
+                function
+            ) == "register_buffer" and any(inner is call for inner in walk(value)):
                 return True
             case cst.For(iter=value) | cst.CompFor(iter=value) if value is call:
                 return True

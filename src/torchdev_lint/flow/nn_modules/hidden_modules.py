@@ -20,6 +20,22 @@ def hides_one(value: cst.BaseExpression | None) -> bool:
             return False
 
 
+def are_attributes(value: cst.BaseExpression | None) -> bool:
+    """Whether all that a display holds, at any depth, are attributes of `self`: a module among them is registered as such.
+
+    (torch/nn/modules/module.py, `__setattr__`.)
+    """
+    match value:
+        case cst.List(elements=elements) | cst.Tuple(elements=elements) | cst.Dict(elements=elements) if (
+            elements
+        ):
+            return all(are_attributes(getattr(one, "value", None)) for one in elements)
+        case cst.Attribute(value=cst.Name(value="self")):
+            return True
+        case _:
+            return False
+
+
 def place_for_apply(module: cst.Module, assignment: cst.CSTNode) -> tuple[cst.CSTNode | None, str]:
     """The method, or its first decorator, before which the class of an assignment in its `__init__` may be given an `_apply`.
 

@@ -51,7 +51,7 @@ from torchdev_lint.flow.domain.values import (
 from torchdev_lint.flow.instances import held_helpers
 from torchdev_lint.flow.instances.objects import forget_attributes, set_attribute
 from torchdev_lint.flow.nn_modules.attached_parts import ATTACHED, SOMEWHERE, is_within, whole_of
-from torchdev_lint.flow.nn_modules.hidden_modules import hides_one, place_for_apply
+from torchdev_lint.flow.nn_modules.hidden_modules import are_attributes, hides_one, place_for_apply
 from torchdev_lint.flow.syntax.trees import dotted, holds, names_of_script, remembered, walk
 from torchdev_lint.flow.telling.cures import target_expression
 from torchdev_lint.flow.torch_calls import operands
@@ -61,6 +61,8 @@ LATE = "late"
 _MODULE_CONTAINERS = CONTAINERS - PARAMETER_CONTAINERS
 _HOLDS_MODULES = "holds modules"
 _HOLDS_TENSORS = "holds tensors"
+_REGISTERED_AFTER = "registered after"
+"""A note of the assignment of an attribute that is a container of PyTorch's from another one on."""
 
 
 def noted(frame: Frame, holder: Value, name: str, value: Value) -> Value:
@@ -84,6 +86,8 @@ def noted(frame: Frame, holder: Value, name: str, value: Value) -> Value:
         return value
     if isinstance(value, Object) and frame.state(value).api.startswith("torch.nn."):
         frame.analysis.notes["module at", id(site.node)] = frame.assigning is site.node
+        if frame.assigning is not site.node and frame.state(value).api in _MODULE_CONTAINERS:
+            frame.analysis.notes[_REGISTERED_AFTER, id(site.node)] = True
     elif frame.assigning not in (None, site.node) and frame.analysis.notes.get(("module at", id(site.node))):
         # that assignment registers; it is another branch that does not
         site = AttributeSite(frame.assigning, name, frame.uid)
@@ -348,7 +352,10 @@ def attribute_site(frame: Frame, leaf: Leaf) -> AttributeSite | None:
             sites = [
                 site
                 for site in frame.analysis.attribute_sites.values()
-                if site.node is origin.node and origin.name in ("", site.name)
+                if site.node is origin.node
+                and origin.name in ("", site.name)
+                # `self.cells = [...]`, then `self.cells = nn.ModuleList(self.cells)`
+                and (_REGISTERED_AFTER, id(site.node)) not in frame.analysis.notes
             ]
             # an assignment that is run when the module has been moved is cured as one, wherever else it is run
             return next((site for site in sites if site.late), sites[0] if sites else None)
@@ -457,6 +464,8 @@ def publish_module(
     if frame.analysis.says(_KEEPS_PARAMETERS) and frame.analysis.says(_REGISTERS_THEM):
         return  # what moves are the parameters, in place: the modules have them as well
     value = assigned_value(site.node)
+    if are_attributes(value):
+        return
     container = "dict" if isinstance(value, (cst.Dict, cst.DictComp)) else "list"
     hidden = hides_one(value)
     learn = frame.analysis.learn

@@ -55,6 +55,9 @@ _MODULES_TOO = frozenset(
 )
 """Attributes and methods of tensors that other things have too: evidence in `forward`, where inputs are tensors as a rule."""
 
+_NUMBER_NAME = re.compile(r"(?:stride|padding|dilation|kernel_size|patch_size|scale_factor|eps|epsilon)s?$")
+"""What a parameter is called that is a number, as far as its being reckoned with says anything."""
+
 _MODULE_METHODS = frozenset(modules.MODULE_EVIDENCE) - {"half", "requires_grad_", "apply"}
 _ARRAY_ONLY = frozenset("append extend items keys values astype tolist_ iloc loc columns setdefault".split())
 
@@ -361,7 +364,11 @@ def _of_expression(function: Function, root: cst.CSTNode, names: set[str]) -> It
                 yield from _of_call(function, node, names)
             case cst.BinaryOperation(left=left, right=right):
                 for operand in (left, right):
-                    if isinstance(operand, cst.Name) and operand.value in names:
+                    if (
+                        isinstance(operand, cst.Name)
+                        and operand.value in names
+                        and not _NUMBER_NAME.match(operand.value)
+                    ):
                         yield "weak", operand.value
                         yield "operand", operand.value
             case _:
