@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -343,6 +345,24 @@ CASES: dict[str, tuple[str, Ways]] = {
         """,
         [("stride", []), ("offsets", ["TDV005"])],
     ),
+    "who calls what is named for the CPU is there": (
+        """
+        def {0}(weight):
+            whole = torch.empty(8, 4)
+            nn.init.normal_(whole)
+            torch.cat(torch.split(whole, 4), dim=1, out=weight)
+
+
+        class Linear(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = nn.Parameter(torch.empty(4, 8))
+
+            def initialize_again(self):
+                {0}(self.weight)
+        """,
+        [("initialize_cpu", []), ("initialize", ["TDV005"])],
+    ),
 }
 
 
@@ -352,3 +372,18 @@ def test_each_is_told_wrong_and_not_right(
 ) -> None:
     """Each way of writing it is told of where it is wrong, and only there."""
     told_each_way(START, code, ways)
+
+
+@pytest.mark.parametrize(("name", "found"), [("convert_hf.py", []), ("layers.py", ["TDV005"])])
+def test_checkpoints_are_converted_on_the_host(
+    tmp_path: Path, checked: Callable[[Path, dict[str, str], str], list[str]], name: str, found: list[str]
+) -> None:
+    """What a script that converts checkpoints pads them with is where they are."""
+    code = """
+    import torch
+
+
+    def padded(weight, rows):
+        return torch.cat([weight.detach(), torch.zeros(rows, weight.shape[1])])
+    """
+    assert checked(tmp_path, {name: textwrap.dedent(code)}, name) == found

@@ -17,7 +17,7 @@ from torchdev_lint.torch_api.libraries import ON_HOST
 
 HOST_FILE = re.compile(
     r"(?i)(?:^|[/\\])(?:\w+_)?(?:inputs|data_?sets?|data_?loaders?|data_?loading|data_?utils?|data_?transforms?\w*|transforms?|collat\w+|"
-    r"(?:train|test|dev|valid?)_?sets?|pre_?process\w*|augment\w*|tokeni[sz]\w+|visuali[sz]\w+|plot\w*|gloo\w*|onnx\w*|\w+_onnx)\.(?:py|ipynb)$|"
+    r"(?:train|test|dev|valid?)_?sets?|pre_?process\w*|augment\w*|tokeni[sz]\w+|visuali[sz]\w+|plot\w*|gloo\w*|onnx\w*|\w+_onnx|convert\w*)\.(?:py|ipynb)$|"
     r"[/\\]data[/\\](?:\w+[/\\])?\w*process\w*\.py$|[/\\](?:transforms|tests?|loaders?|data_?loaders?|\w*augment\w*)[/\\]|[/\\]datasets?[/\\](?:[^/\\]+[/\\])?[^/\\]+$"
 )
 """Files, by name, of code that prepares data or shows it, or exports a model, on the host."""
@@ -36,6 +36,16 @@ def shows_something(frame: Frame) -> bool:
     current: Frame | None = frame
     while current is not None:
         if current.function is not None and _SHOWS.search(current.function.name):
+            return True
+        current = current.caller
+    return False
+
+
+def is_named_for_cpu(frame: Frame) -> bool:
+    """Whether one of the functions on the way here says by its name that it is for the CPU: who calls `_init_cpu(weight)` is there."""
+    current: Frame | None = frame
+    while current is not None:
+        if current.function is not None and _ON_CPU.search(current.function.name):
             return True
         current = current.caller
     return False

@@ -45,7 +45,12 @@ from torchdev_lint.flow.read_alone.evidence import (
     is_number_parameter,
     tested_for_none,
 )
-from torchdev_lint.flow.read_alone.host_functions import HOST_FILE, shows_something, transforms_of
+from torchdev_lint.flow.read_alone.host_functions import (
+    HOST_FILE,
+    is_named_for_cpu,
+    shows_something,
+    transforms_of,
+)
 from torchdev_lint.flow.syntax.trees import (
     dotted,
     goes_to_cpu,
@@ -108,6 +113,8 @@ def worth_telling(frame: Frame, found: Conflict, *, anywhere: bool = False) -> b
     if is_set_elsewhere(frame, found):
         return False
     if host_was_chosen(frame.env.path) or _is_for_export(frame) or shows_something(frame):
+        return False
+    if is_named_for_cpu(frame):
         return False
     for leaf in (found.left, found.right):
         if isinstance(leaf, Cpu) and _says_where(leaf.origin):
