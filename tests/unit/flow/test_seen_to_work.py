@@ -131,7 +131,9 @@ def _rows(code: str) -> int:
         ("embedded = embedded + other.to(embedded.device)", "torch.ones(4)", RUN, 0),
         ("embedded = embedded + other", "torch.ones(4)", RUN, 1),
         (PACKS, "torch.tensor([2])", "", 1),
-        ("embedded = embedded + other.to(embedded.device)", "torch.ones(4)", "", 1),
+        # it is most likely the model of the file, which brings what it takes there
+        ("embedded = embedded + other.to(embedded.device)", "torch.ones(4)", "", 0),
+        ("embedded = embedded + other", "torch.ones(4)", "", 1),
         # lengths by what they are made of
         (PACKS, "torch.tensor([len(words)])", "", 0),
         (PACKS, "torch.LongTensor([ids.size(1)])", "", 0),

@@ -387,3 +387,38 @@ def test_checkpoints_are_converted_on_the_host(
         return torch.cat([weight.detach(), torch.zeros(rows, weight.shape[1])])
     """
     assert checked(tmp_path, {name: textwrap.dedent(code)}, name) == found
+
+
+@pytest.mark.parametrize(("brings", "found"), [("x = x.to(TRAIN)", []), ("x = x.float()", ["TDV001"])])
+def test_a_model_that_is_not_known_may_be_one_of_the_project(
+    tmp_path: Path, checked: Callable[[Path, dict[str, str], str], list[str]], brings: str, found: list[str]
+) -> None:
+    """A network that an agent is told how to make is most likely one of those in sight, and they bring what they are given."""
+    agent = """
+    import torch
+    from torch import nn
+
+    SAMPLE = torch.device("cpu")
+    TRAIN = torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
+
+
+    class Agent:
+        def __init__(self, network):
+            self.network = network().to(TRAIN)
+
+        def act(self, state):
+            return self.network(state.to(SAMPLE).float())
+    """
+    network = f"""
+    import torch
+    from torch import nn
+
+
+    class Net(nn.Module):
+        def forward(self, x, fast=False):
+            if fast:
+                {brings}
+            return self.layers(x)
+    """
+    files = {"agents/agent.py": textwrap.dedent(agent), "agents/networks/net.py": textwrap.dedent(network)}
+    assert checked(tmp_path, files, "agents/agent.py") == found

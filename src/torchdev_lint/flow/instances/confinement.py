@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 import libcst as cst
 
@@ -129,7 +129,12 @@ def _brings(function: cst.FunctionDef) -> bool:
 
 
 def _brings_in(function: cst.FunctionDef | cst.Lambda) -> bool:
-    given = {one.name.value for one in all_parameters(function.params)[1:]}
+    return brings(function, {one.name.value for one in all_parameters(function.params)[1:]})
+
+
+def brings(function: cst.FunctionDef | cst.Lambda, given: Set[str]) -> bool:
+    """The same, of some of the parameters: whether one of those, or a part of it, is brought."""
+    given = set(given)
     for part in walk(function.body):
         match part:
             case cst.For(target=target, iter=source) | cst.CompFor(target=target, iter=source):

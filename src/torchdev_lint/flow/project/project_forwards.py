@@ -12,6 +12,7 @@ import libcst as cst
 
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.calling.callsites import Argument, CallSite
+from torchdev_lint.flow.instances.confinement import brings
 from torchdev_lint.flow.project.project_calls import position_of
 from torchdev_lint.flow.syntax.trees import all_parameters, remembered, walk
 from torchdev_lint.flow.telling.cures import Callee
@@ -38,7 +39,8 @@ def bring(frame: Frame, site: CallSite, argument: Argument, callee: Callee) -> b
         case _:
             pass
     if argument.keyword is None:
-        return False
+        position = site.positional().index(argument)
+        return not state.api and frame.analysis.learn(_one_brings, frame, position, len(site.arguments))
     names = frozenset(one.keyword for one in site.arguments if one.keyword is not None)
     return frame.analysis.learn(_all_bring, frame, argument.keyword, names)
 
@@ -51,6 +53,19 @@ def _all_bring(frame: Frame, name: str, names: Set[str]) -> bool:
         bool(called)
         and all(_first_but_handed(uses) != "read" for uses in told)
         and any("handed" not in uses for uses in told)
+    )
+
+
+def _one_brings(frame: Frame, position: int, given: int) -> bool:
+    """Whether a `forward` in sight that takes so many arguments brings what it is given there."""
+    modules = [
+        frame.analysis.module,
+        *(module for _, module in frame.analysis.imports.callers("def forward", "to")),
+    ]
+    return any(
+        len(node.params.params) > given and brings(node, {node.params.params[position + 1].name.value})
+        for module in modules
+        for node in _forwards(module)
     )
 
 

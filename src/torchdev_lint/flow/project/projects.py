@@ -255,6 +255,19 @@ class Project:
             and named.search(text := self.sources.text(path) or "")
             and named.search(said(text))  # not in a comment
         ]
+        # those that stand near the file first
+        here = self.path.split(os.sep)
+        found.sort(
+            key=lambda path: next(
+                (
+                    i
+                    for i, pair in enumerate(zip(here, path.split(os.sep), strict=False))
+                    if pair[0] != pair[1]
+                ),
+                0,
+            ),
+            reverse=True,
+        )
         trees = [(path, self.sources.tree(path)) for path in found[:MAX_CALLERS]]
         return [(path, tree) for path, tree in trees if tree is not None]
 
