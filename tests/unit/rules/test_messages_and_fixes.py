@@ -257,3 +257,44 @@ def test_what_is_made_below_all_functions_is_not_named_in_them(above: str, below
     code = SCALER.format(above, below, "")
     diagnostic = found(code, "TDV005")
     assert fixed(code, diagnostic) == SCALER.format(above, below, after)
+
+
+BLOCKS = """\
+class Net(nn.Module):
+    def __init__(self, depth):
+        super().__init__()
+        blocks = {made}
+        for width in range(depth):
+            blocks.append(nn.Linear(2, 2))
+        self.blocks = {kept}
+        {after}
+
+    def forward(self, x):
+        for block in self.blocks:
+            x = block(x)
+        return x
+
+
+net = Net(2).to('cuda')
+net(torch.ones(2, 2, device='cuda'))
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "after", "kept"),
+    [
+        ("[]", "self.depth = len(blocks)", "nn.ModuleList(blocks)"),
+        ("[nn.Linear(2, 2)]", "self.depth = depth", "nn.ModuleList(blocks)"),
+        ("[]", "blocks.append(nn.Linear(2, 2))", None),
+        ("list(depth)", "self.depth = depth", None),
+    ],
+)
+def test_a_list_that_a_function_makes_is_registered_where_it_is_kept(
+    made: str, after: str, kept: str | None
+) -> None:
+    code = BLOCKS.format(made=made, after=after, kept="blocks")
+    diagnostic = found(code, "TDV007")
+    if kept is None:
+        assert diagnostic.fix is None
+    else:
+        assert fixed(code, diagnostic) == BLOCKS.format(made=made, after=after, kept=kept)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from torchdev_lint.flow.syntax.trees import holds, last_name, walk
+from torchdev_lint.flow.syntax.trees import bound_to, dotted, holds, last_name, walk
 
 
 def hides_one(value: cst.BaseExpression | None) -> bool:
@@ -34,6 +34,32 @@ def are_attributes(value: cst.BaseExpression | None) -> bool:
             return True
         case _:
             return False
+
+
+def is_list_of_function(
+    module: cst.Module, assignment: cst.CSTNode, value: cst.BaseExpression | None
+) -> bool:
+    """Whether `self.blocks = blocks` keeps a list that the function has made, and to which nothing is added any more."""
+    if not isinstance(value, cst.Name):
+        return False
+    for function in walk(module):
+        if isinstance(function, cst.FunctionDef) and holds(function.body, assignment):
+            made = list(bound_to(function.body, value.value))
+            return (
+                len(made) == 1
+                and isinstance(made[0], (cst.List, cst.ListComp))
+                and not _is_changed_after(function, assignment, value.value)
+            )
+    return False
+
+
+def _is_changed_after(function: cst.FunctionDef, assignment: cst.CSTNode, name: str) -> bool:
+    nodes = iter(walk(function.body))
+    return any(node is assignment for node in nodes) and any(
+        isinstance(node, (cst.Attribute, cst.AugAssign, cst.Subscript))
+        and dotted(node.target if isinstance(node, cst.AugAssign) else node.value) == name
+        for node in nodes
+    )
 
 
 def place_for_apply(module: cst.Module, assignment: cst.CSTNode) -> tuple[cst.CSTNode | None, str]:

@@ -51,7 +51,12 @@ from torchdev_lint.flow.domain.values import (
 from torchdev_lint.flow.instances import held_helpers
 from torchdev_lint.flow.instances.objects import forget_attributes, set_attribute
 from torchdev_lint.flow.nn_modules.attached_parts import ATTACHED, SOMEWHERE, is_within, whole_of
-from torchdev_lint.flow.nn_modules.hidden_modules import are_attributes, hides_one, place_for_apply
+from torchdev_lint.flow.nn_modules.hidden_modules import (
+    are_attributes,
+    hides_one,
+    is_list_of_function,
+    place_for_apply,
+)
 from torchdev_lint.flow.syntax.trees import dotted, holds, names_of_script, remembered, walk
 from torchdev_lint.flow.telling.cures import target_expression
 from torchdev_lint.flow.torch_calls import operands
@@ -477,7 +482,14 @@ def publish_module(
             attribute=site.name,
             receiver=_receiver(site.node),
             container=container,
-            value=value if (_is_display(value) or _is_listed(value)) and not hidden else None,
+            value=value
+            if not hidden
+            and (
+                _is_display(value)
+                or _is_listed(value)
+                or learn(is_list_of_function, frame.analysis.module, site.node, value)
+            )
+            else None,
             nn=name_of_nn(frame),
             meets=node,
             met_device=met_device,
