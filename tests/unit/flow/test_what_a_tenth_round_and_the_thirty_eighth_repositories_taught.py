@@ -363,6 +363,33 @@ CASES: dict[str, tuple[str, Ways]] = {
         """,
         [("initialize_cpu", []), ("initialize", ["TDV005"])],
     ),
+    "what was thrown out of a dict on one way is not in it": (
+        """
+        class Tables:
+            def __init__(self, raw):
+                self.host = torch.tensor(raw)
+                self.there = {{}}
+                self.where = None
+
+            def near(self, x):
+                if self.where != x.device:
+                    self.where = x.device
+                    {0}
+                return self
+
+            def get(self, key):
+                if key not in self.there:
+                    self.there[key] = self.host.to(self.where)
+                return self.there[key]
+
+
+        tables = Tables([1.0, 2.0])
+        x, y = torch.zeros(2), torch.zeros(2, device=device)
+        print(tables.near(x).get("low") + x)
+        print(tables.near(y).get("low") + y)
+        """,
+        [("self.there.clear()", []), ("print(len(self.there))", ["TDV004"])],
+    ),
 }
 
 

@@ -12,12 +12,23 @@ from torchdev_lint.flow.activation.analysis import Analysis
 from torchdev_lint.flow.activation.events import DeviceLiteral
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.calling.callsites import Argument, CallSite
-from torchdev_lint.flow.domain.conditions import Atom, Constant, Formula, atoms, disjunction, negate, truth
+from torchdev_lint.flow.domain.conditions import (
+    Atom,
+    Constant,
+    Formula,
+    atoms,
+    conjunction,
+    disjunction,
+    negate,
+    truth,
+)
 from torchdev_lint.flow.domain.lattice import Accelerator, Choice, Symbol
 from torchdev_lint.flow.domain.values import (
+    ABSENT,
     UNKNOWN,
     DeviceType,
     DeviceValue,
+    Either,
     Entries,
     Items,
     Literal,
@@ -485,9 +496,12 @@ def membership(frame: Frame, node: cst.CSTNode, left: Value, right: Value, *, ne
     """The condition of `left in right`: `"cuda" in str(device)` tests the device's type."""
     formula: Formula | None = None
     if isinstance(right, Entries) and isinstance(left, Literal) and _is_own_dict(frame, node):
-        held = left.value in dict(right.entries)
-        if held or not right.open:
-            return Constant(held != negated)
+        entries = dict(right.entries)
+        if left.value in entries:
+            held = _is_there(entries[left.value])
+            return negate(held) if negated else held
+        if not right.open:
+            return Constant(negated)
     if isinstance(right, Items) and right.items and isinstance(left, Literal) and isinstance(left.value, str):
         unchanged = right.cell is None or right.cell not in frame.env.heap
         if unchanged and all(isinstance(item, Literal) for item in right.items):
@@ -510,6 +524,17 @@ def membership(frame: Frame, node: cst.CSTNode, left: Value, right: Value, *, ne
     if formula is None:
         formula = truths.opaque(frame, node)
     return negate(formula) if negated else formula
+
+
+def _is_there(entry: Value) -> Formula:
+    """The condition under which a dict has an entry: it was put there, or taken out, on one of two ways only."""
+    match entry:
+        case Either(guard, then, otherwise):
+            return disjunction(
+                conjunction(guard, _is_there(then)), conjunction(negate(guard), _is_there(otherwise))
+            )
+        case _:
+            return Constant(entry != ABSENT)
 
 
 def _is_own_dict(frame: Frame, node: cst.CSTNode) -> bool:
