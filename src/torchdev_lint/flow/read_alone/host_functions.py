@@ -33,19 +33,18 @@ _SHOWS = re.compile(r"(?i)(?:^|_)(?:plot\w*|draw\w*|visuali[sz]e\w*|imshow)(?:_|
 
 def shows_something(frame: Frame) -> bool:
     """Whether one of the functions on the way here draws what it is given, which is on the CPU then."""
-    current: Frame | None = frame
-    while current is not None:
-        if current.function is not None and _SHOWS.search(current.function.name):
-            return True
-        current = current.caller
-    return False
+    return _leads_here(frame, _SHOWS)
 
 
 def is_named_for_cpu(frame: Frame) -> bool:
     """Whether one of the functions on the way here says by its name that it is for the CPU: who calls `_init_cpu(weight)` is there."""
+    return _leads_here(frame, _ON_CPU)
+
+
+def _leads_here(frame: Frame, named: re.Pattern[str]) -> bool:
     current: Frame | None = frame
     while current is not None:
-        if current.function is not None and _ON_CPU.search(current.function.name):
+        if current.function is not None and named.search(current.function.name):
             return True
         current = current.caller
     return False
