@@ -6,7 +6,8 @@ then meets, in the same function, a tensor that is on another device, or begins 
 concatenated. Also where a function makes one for a tensor that it is given (of its size, or filled with what is computed from it, or
 in the place of what another way returns), returns it, and a caller in sight computes with both (what no
 caller shows is TDV105's). And where it is one of two ways through a function whose results the program keeps and joins, or where one
-method of an optimizer makes what another brings together with the parameters or their gradients.
+method of an optimizer makes what another brings together with the parameters or their gradients, or it keeps what it has made of a
+parameter's size as that one's state (`self.state[p]["m"] = torch.zeros(p.shape)`).
 
 ## Why it fails
 A factory without `device=` makes a CPU tensor (unless a default device was set). The operation that meets both raises

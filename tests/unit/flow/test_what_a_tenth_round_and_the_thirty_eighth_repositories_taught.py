@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from torchdev_lint.flow.project.projects import MAX_CALLERS
+
 Ways = Sequence[tuple[str | tuple[str, ...], list[str]]]
 
 START = """\
@@ -390,6 +392,23 @@ CASES: dict[str, tuple[str, Ways]] = {
         """,
         [("self.there.clear()", []), ("print(len(self.there))", ["TDV004"])],
     ),
+    "what is handed on may move what a display names, one after the other": (
+        """
+        import signal
+
+
+        def train():
+            student, teacher = nn.Linear(2, 2), nn.Linear(2, 2)
+
+            def stop(*_):
+                for net in (student, teacher):
+                    net.{0}
+
+            signal.signal(signal.SIGINT, stop)
+            return student(torch.ones(2).to(device))
+        """,
+        [("to(device)", []), ("eval()", ["TDV001"])],
+    ),
 }
 
 
@@ -447,5 +466,39 @@ def test_a_model_that_is_not_known_may_be_one_of_the_project(
                 {brings}
             return self.layers(x)
     """
-    files = {"agents/agent.py": textwrap.dedent(agent), "agents/networks/net.py": textwrap.dedent(network)}
+    far = "class Net:\n    def forward(self, x):\n        return self.to(float).layers(x)\n"
+    # more than are looked at, before it by their names: those near the agent are looked at first
+    files = {f"above/net{number}.py": far for number in range(MAX_CALLERS)}
+    files |= {"agents/agent.py": textwrap.dedent(agent), "agents/networks/net.py": textwrap.dedent(network)}
     assert checked(tmp_path, files, "agents/agent.py") == found
+
+
+@pytest.mark.parametrize(("bias", "found"), [("torch.zeros(2)", ["TDV005"]), ("features.new_zeros(2)", [])])
+def test_the_forward_of_another_file_is_that_of_the_classes_that_say_what_it_does(
+    tmp_path: Path, checked: Callable[[Path, dict[str, str], str], list[str]], bias: str, found: list[str]
+) -> None:
+    """What a method is given that only a base class calls, which another file has."""
+    base = """
+    from torch import nn
+
+
+    class Base(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(2, 2)
+
+        def forward(self, x):
+            return self.compute(self.layer(x))
+    """
+    own = f"""
+    import torch
+    from base import Base
+
+
+    class Own(Base):
+        def compute(self, features):
+            bias = {bias}
+            return bias + features
+    """
+    files = {"base.py": textwrap.dedent(base), "own.py": textwrap.dedent(own)}
+    assert checked(tmp_path, files, "own.py") == found

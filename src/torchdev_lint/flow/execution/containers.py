@@ -263,12 +263,12 @@ def _dict_method(frame: Frame, receiver: Entries, name: str, site: CallSite) -> 
             )
         case "get" | "pop" if given:
             receiver = registries.filled(frame, receiver, given[0]) if name == "get" else receiver
-            table = {} if receiver.open or name == "pop" else dict(receiver.entries)
-            chosen = choices.one_of(frame, site.node, table, given[0])
-            found = item(receiver, given[0]) if chosen is None else chosen
             absent = given[1] if len(given) > 1 else NONE
             if name == "get" and not receiver.open and are_literals(given[0]):
                 return looked_up(receiver, given[0], absent)
+            table = {} if receiver.open or name == "pop" else dict(receiver.entries)
+            chosen = choices.one_of(frame, site.node, table, given[0])
+            found = item(receiver, given[0]) if chosen is None else chosen
             if isinstance(given[0], Literal) and not receiver.open and key not in dict(receiver.entries):
                 return absent
             if name == "pop" and isinstance(given[0], Literal):

@@ -72,7 +72,7 @@ def visit_ClassDef(frame: Frame, node: cst.ClassDef) -> None:
     for name, method in model.methods.items():
         frame.analysis.meet(model.function(method, name, None))
     if (template := _template(model)) is not None and not frame.source.foreign:
-        frame.analysis.pending.append(template)
+        frame.analysis.pending.append(template)  # of another file, too, which does not know of this class
     run_on_class(frame, node, Class(model))
     model.is_complete = True
 

@@ -85,10 +85,7 @@ from torchdev_lint.flow.read_alone.evidence import (
 )
 from torchdev_lint.flow.read_alone.host_functions import works_on_host
 from torchdev_lint.flow.read_alone.preparations import is_for_the_host, is_marked, run_before
-from torchdev_lint.flow.syntax.trees import (
-    standing_alone,
-    walk,
-)
+from torchdev_lint.flow.syntax.trees import standing_alone, walk
 from torchdev_lint.flow.telling.attribution import root_of
 from torchdev_lint.torch_api.devices import DEVICE_NAME, speaks_of_devices
 

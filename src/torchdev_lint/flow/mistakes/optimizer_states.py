@@ -16,7 +16,7 @@ from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.domain.values import Object, Tensor, Value
 from torchdev_lint.flow.mistakes import disagreeing_returns
 from torchdev_lint.flow.nn_modules.optimizers import OF_PARAMETER
-from torchdev_lint.flow.syntax.trees import dotted, holds, walk
+from torchdev_lint.flow.syntax.trees import dotted, functions_around, last_name, names_bound, walk
 from torchdev_lint.torch_api.factories import TAKES_DEVICE
 
 _ON_HOST = re.compile(r"offload|pin_memory|\.cpu\(|['\"]cpu['\"]")
@@ -32,8 +32,7 @@ def note_kept(frame: Frame, state: Object, value: Value) -> None:
     of = None if origin is None else next(_sized_like(origin.node, frame), None)
     if origin is None or of is None or _keeps_on_host(frame, state):
         return
-    keyword = (dotted(origin.node.func) or "").rpartition(".")[2] in TAKES_DEVICE
-    made = Made(origin.node, f"{of}.device", keyword)
+    made = Made(origin.node, f"{of}.device", last_name(origin.node.func) in TAKES_DEVICE)
     frame.analysis.publish(("kept", id(origin.node)), ReturnedFactory(made, "", "", kept=of))
 
 
@@ -50,18 +49,17 @@ def _sized_like(factory: cst.Call, frame: Frame) -> Iterator[str]:
     given = [part for argument in factory.args for part in walk(argument.value)]
     yield from _shaped(given)
     names = {part.value for part in given if isinstance(part, cst.Name)}
-    around = (
-        function
-        for function in walk(frame.source.module)
-        if isinstance(function, cst.FunctionDef) and holds(function.body, factory)
-    )
-    for part in (part for function in around for part in walk(function.body)):
-        if isinstance(part, (cst.For, cst.CompFor)) and not names.isdisjoint(_bound(part.target)):
-            yield from _shaped(walk(part.iter))
-        elif isinstance(part, cst.Assign) and any(
-            not names.isdisjoint(_bound(one.target)) for one in part.targets
-        ):
-            yield from _shaped(walk(part.value))
+    for function in functions_around(frame.source.module, factory):
+        for part in walk(function.body):
+            match part:
+                case cst.For(target=target, iter=source) | cst.CompFor(target=target, iter=source):
+                    bound = set(names_bound(target))
+                case cst.Assign(targets=targets, value=source):
+                    bound = {name for one in targets for name in names_bound(one.target)}
+                case _:
+                    continue
+            if not names.isdisjoint(bound):
+                yield from _shaped(walk(source))
 
 
 def _shaped(nodes: Iterable[cst.CSTNode]) -> Iterator[str]:
@@ -70,11 +68,6 @@ def _shaped(nodes: Iterable[cst.CSTNode]) -> Iterator[str]:
             of = dotted(part.value)
             if of is not None:
                 yield of
-
-
-def _bound(target: cst.BaseExpression) -> set[str]:
-    """The names that a loop or an assignment binds, in tuples of tuples, too."""
-    return {part.value for part in walk(target) if isinstance(part, cst.Name)}
 
 
 def without_met(events: Iterable[Event]) -> list[Event]:

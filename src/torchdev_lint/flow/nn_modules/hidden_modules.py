@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from torchdev_lint.flow.syntax.trees import bound_to, dotted, holds, last_name, walk
+from torchdev_lint.flow.syntax.trees import bound_to, dotted, functions_around, holds, last_name, walk
 
 
 def hides_one(value: cst.BaseExpression | None) -> bool:
@@ -42,15 +42,15 @@ def is_list_of_function(
     """Whether `self.blocks = blocks` keeps a list that the function has made, and to which nothing is added any more."""
     if not isinstance(value, cst.Name):
         return False
-    for function in walk(module):
-        if isinstance(function, cst.FunctionDef) and holds(function.body, assignment):
-            made = list(bound_to(function.body, value.value))
-            return (
-                len(made) == 1
-                and isinstance(made[0], (cst.List, cst.ListComp))
-                and not _is_changed_after(function, assignment, value.value)
-            )
-    return False
+    function = next(functions_around(module, assignment), None)
+    if function is None:
+        return False
+    made = list(bound_to(function.body, value.value))
+    return (
+        len(made) == 1
+        and isinstance(made[0], (cst.List, cst.ListComp))
+        and not _is_changed_after(function, assignment, value.value)
+    )
 
 
 def _is_changed_after(function: cst.FunctionDef, assignment: cst.CSTNode, name: str) -> bool:

@@ -474,6 +474,11 @@ def publish_module(
     container = "dict" if isinstance(value, (cst.Dict, cst.DictComp)) else "list"
     hidden = hides_one(value)
     learn = frame.analysis.learn
+    wrapped = not hidden and (
+        _is_display(value)
+        or _is_listed(value)
+        or learn(is_list_of_function, frame.analysis.module, site.node, value)
+    )
     place = learn(place_for_apply, frame.analysis.module, site.node) if hidden else (None, "")
     frame.analysis.publish(
         ("attribute", id(site.node)),
@@ -482,14 +487,7 @@ def publish_module(
             attribute=site.name,
             receiver=_receiver(site.node),
             container=container,
-            value=value
-            if not hidden
-            and (
-                _is_display(value)
-                or _is_listed(value)
-                or learn(is_list_of_function, frame.analysis.module, site.node, value)
-            )
-            else None,
+            value=value if wrapped else None,
             nn=name_of_nn(frame),
             meets=node,
             met_device=met_device,

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import takewhile
 from typing import Any, Protocol
 
 import libcst as cst
@@ -256,18 +257,7 @@ class Project:
             and named.search(said(text))  # not in a comment
         ]
         # those that stand near the file first
-        here = self.path.split(os.sep)
-        found.sort(
-            key=lambda path: next(
-                (
-                    i
-                    for i, pair in enumerate(zip(here, path.split(os.sep), strict=False))
-                    if pair[0] != pair[1]
-                ),
-                0,
-            ),
-            reverse=True,
-        )
+        found.sort(key=lambda path: _shared_folders(self.path, path), reverse=True)
         trees = [(path, self.sources.tree(path)) for path in found[:MAX_CALLERS]]
         return [(path, tree) for path, tree in trees if tree is not None]
 
@@ -606,6 +596,12 @@ class Project:
         for path, source in self.files.items():
             if source is not None and source.foreign:
                 yield path, source.module
+
+
+def _shared_folders(one: str, other: str) -> int:
+    """How many parts two paths have in common, from the first one on."""
+    pairs = zip(one.split(os.sep), other.split(os.sep), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _as_script(module: cst.Module) -> list[cst.CSTNode]:

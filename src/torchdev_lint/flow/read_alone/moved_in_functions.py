@@ -21,20 +21,21 @@ def forget(definition: Frame, env: Environment) -> None:
     """The modules of a file, and of the functions around one, that some function moves are there, or not yet, where another one runs."""
     scope: Frame | None = definition
     while scope is not None:
-        node = None if scope.function is None else scope.function.node
-        if scope.function is None:
-            moved = definition.analysis.learn(_by_functions_of_module, scope.source.module)
-        else:
-            moved = (
-                definition.analysis.learn(_by_functions_within, node)
-                if isinstance(node, cst.FunctionDef)
-                else frozenset()
-            )
-        for path in moved:
+        for path in _moved_within(scope):
             thing = _named(scope, env, path)
             if isinstance(thing, Object) and env.state(thing).kind == "module" and not env.state(thing).moved:
                 env.set_state(thing, replace(env.state(thing), device=UNKNOWN_DEVICE))
         scope = scope.parent
+
+
+def _moved_within(scope: Frame) -> frozenset[str]:
+    """What functions within a file, or within a function, move that is none of theirs."""
+    if scope.function is None:
+        return scope.analysis.learn(_by_functions_of_module, scope.source.module)
+    node = scope.function.node
+    return (
+        scope.analysis.learn(_by_functions_within, node) if isinstance(node, cst.FunctionDef) else frozenset()
+    )
 
 
 def _named(scope: Frame, env: Environment, path: str) -> Value | None:

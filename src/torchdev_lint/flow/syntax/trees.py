@@ -147,6 +147,11 @@ def holds(root: cst.CSTNode, node: object) -> bool:
     return any(part is node for part in walk(root))
 
 
+def functions_around(root: cst.CSTNode, node: object) -> Iterator[cst.FunctionDef]:
+    """The functions in a tree in whose body a node stands, from the outside in."""
+    return (one for one in walk(root) if isinstance(one, cst.FunctionDef) and holds(one.body, node))
+
+
 def says_device(arguments: Iterable[cst.Arg]) -> bool:
     """Whether a call is told a device: `device=` is among its arguments."""
     return any(one.keyword is not None and one.keyword.value == "device" for one in arguments)

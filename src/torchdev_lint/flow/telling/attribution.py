@@ -112,9 +112,9 @@ def worth_telling(frame: Frame, found: Conflict, *, anywhere: bool = False) -> b
         return False
     if is_set_elsewhere(frame, found):
         return False
-    if host_was_chosen(frame.env.path) or _is_for_export(frame) or shows_something(frame):
+    if host_was_chosen(frame.env.path) or _is_for_export(frame):
         return False
-    if is_named_for_cpu(frame):
+    if shows_something(frame) or is_named_for_cpu(frame):
         return False
     for leaf in (found.left, found.right):
         if isinstance(leaf, Cpu) and _says_where(leaf.origin):

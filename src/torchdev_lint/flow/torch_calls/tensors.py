@@ -7,11 +7,7 @@ from torchdev_lint.flow.calling import arrays
 from torchdev_lint.flow.calling.callsites import CallSite
 from torchdev_lint.flow.domain.conditions import atoms
 from torchdev_lint.flow.domain.immutable import replace
-from torchdev_lint.flow.domain.lattice import (
-    UNKNOWN_DEVICE,
-    Device,
-    choose,
-)
+from torchdev_lint.flow.domain.lattice import UNKNOWN_DEVICE, Device, choose
 from torchdev_lint.flow.domain.values import (
     NUMBER,
     UNKNOWN,
