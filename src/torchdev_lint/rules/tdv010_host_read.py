@@ -3,7 +3,7 @@
 ## What it does
 Finds `.numpy()` on a tensor that is certainly on an accelerator, and the same reading done unseen: tensors, or lists of tensors,
 given to numpy (`np.asarray(t)`, `np.isnan(t)`), matplotlib (`plt.plot(losses)`), scikit-learn (`accuracy_score(y, t)`,
-`TSNE().fit_transform(t)`), scipy, pandas and seaborn.
+`TSNE().fit_transform(t)`), scipy, pandas and seaborn; and what is computed of a tensor and a NumPy array (`scores * np.array(weights)`).
 
 ## Why it fails
 NumPy's arrays are views of the host's memory. `Tensor.numpy()` and `Tensor.__array__`, which all those libraries call, raise
@@ -21,7 +21,8 @@ On a machine without an accelerator everything is on the CPU and nothing is seen
 
 ## Fix safety
 Safe for a tensor: `.cpu()` gives the tensor itself where it is on the CPU already, and `.detach()`, which is added where the
-tensor may need gradients, changes nothing that is read. Unsafe for a value that may be something else, and for a list.
+tensor may need gradients, changes nothing that is read. Unsafe for a value that may be something else, and for a list; and for an array
+beside a tensor, which becomes a tensor where that one is.
 
 ## Known limits
 `.item()`, `.tolist()`, `float(t)`, `print(t)` and `t.numpy(force=True)` copy to the host themselves and are never reported; neither
@@ -37,7 +38,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.flow.activation.events import HostRead
-from torchdev_lint.rules.base import Finding, NodeFix, Note, Rule
+from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Note, Rule
 from torchdev_lint.rules.edits import each_moved, moved
 from torchdev_lint.rules.stories import notes
 from torchdev_lint.rules.wording import quoted
@@ -82,12 +83,20 @@ def sentence(event: HostRead, where: str) -> str:
         what = f"the tensors in {what}" if what != "a tensor" else "tensors"
     verb, wanted = ("are", "CPU tensors") if event.place.container else ("is", "a CPU tensor")
     through = f" in `{event.through}`" if event.through else ""
+    if event.array is not None:
+        return f"{what} is {where}, but in `{event.reader}` NumPy reads it, which needs a CPU tensor"
     return f"{what} {verb} {where}, but `{event.reader}`{through} needs {wanted}"
 
 
 def copy_to_host(event: HostRead) -> NodeFix | None:
     """The edit that brings what is read to the CPU; None where one expression cannot."""
     place = event.place
+    if event.array is not None:
+        array, written = event.array
+        if not written:
+            return None
+        edit = NodeEdit(array, "replace", written)
+        return NodeFix((edit,), Applicability.UNSAFE, "Make the array a tensor beside it")
     move = ".cpu()" if event.without_grad else ".detach().cpu()"
     if place.container == "dict" or place.star or place.mixed:
         return None

@@ -57,14 +57,20 @@ class LostDeviceIndex(Rule):
     witness: ClassVar = ("simulated", "cuda")
 
     def check(self, event: Event) -> Iterator[Finding]:
-        """Every lost index is a finding."""
+        """Every lost index is a finding where something may be on a second GPU."""
         assert isinstance(event, LostIndex)
-        fix = None
-        if event.edits:
-            edits = tuple(NodeEdit(node, "replace", text) for node, text in event.edits)
-            message = f"Use `{_short(event.other)}`" if event.other else "Give it as `non_blocking`"
-            fix = NodeFix(edits, Applicability.UNSAFE, message, cures_cause=True)
-        yield Finding(event.node, _message(event), fix=fix)
+        if not event.alone:
+            yield lost(event)
+
+
+def lost(event: LostIndex) -> Finding:
+    """What is said of a lost index."""
+    fix = None
+    if event.edits:
+        edits = tuple(NodeEdit(node, "replace", text) for node, text in event.edits)
+        message = f"Use `{_short(event.other)}`" if event.other else "Give it as `non_blocking`"
+        fix = NodeFix(edits, Applicability.UNSAFE, message, cures_cause=True)
+    return Finding(event.node, _message(event), fix=fix)
 
 
 def _message(event: LostIndex) -> str:

@@ -8,7 +8,8 @@ Finds, by what the text of a function shows:
 * devices for something else: `device_type=device` and `torch.autocast(device)`, `x.cuda(device)` and `torch.cuda.synchronize(device)` of
   what may be the CPU, `f"cuda:{device}"` of a device, `device.split(":")[1]`, `device.type` of what may be a string;
 * less than a tensor's device: `.to(x.get_device())`, `y.type(x.type())`, what the machine has
-  (`is_available()`) in a function that is given tensors;
+  (`is_available()`) in a function that is given tensors, what TDV016 tells, in a program that has nothing on a second GPU, and
+  `torch.device(device)` beside `Model(device=device, device_index=index)`;
 * devices that are missing: bound on one way only, None where None raises, a parameter as it was given although a default was chosen for
   it under another name, `self.device` in `to(self, device)` before it is the new one;
 * devices that an `or` passes over: `device or "cuda" if torch.cuda.is_available() else "cpu"`, `device.index or -1`.
@@ -52,8 +53,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from torchdev_lint.diagnostics import Applicability
+from torchdev_lint.flow.activation.events import LostIndex
 from torchdev_lint.flow.activation.placement_events import DoubtfulDevice
 from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Note, Rule
+from torchdev_lint.rules.tdv016_lost_device_index import lost
 from torchdev_lint.rules.wording import quoted
 
 if TYPE_CHECKING:
@@ -67,11 +70,15 @@ class DoubtfulDeviceRule(Rule):
     name = "doubtful-device"
     fix_applicability = Applicability.UNSAFE
     default = False
-    answers: ClassVar = (DoubtfulDevice,)
+    answers: ClassVar = (DoubtfulDevice, LostIndex)
     witness: ClassVar = ("simulated", "cuda")
 
     def check(self, event: Event) -> Iterator[Finding]:
-        """Every doubtful use is a finding."""
+        """Every doubtful use is a finding, and a lost index that TDV016 does not tell."""
+        if isinstance(event, LostIndex):
+            if event.alone:
+                yield lost(event)
+            return
         assert isinstance(event, DoubtfulDevice)
         notes = () if event.goes is None else (Note(event.goes, "it is used here"),)
         fix = None
@@ -105,5 +112,6 @@ _MESSAGES = {
     "none": "{text} may be None here, which raises",
     "ignored": "{text} is passed over where {other} is false: `or` binds closer than `if`",
     "zero": "{text} may be 0, which is a device: `or` takes {other} for it",
+    "number": "{text} is used without {other}, which other calls here are given along with it",
     "unbound": "{text} is bound on this way only, and used on others",
 }

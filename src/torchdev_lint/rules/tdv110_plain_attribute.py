@@ -2,9 +2,9 @@
 
 ## What it does
 Finds tensors that the `__init__` of an `nn.Module`, or a method that it calls, makes or is given and keeps as plain attributes (also in
-lists, tuples and dicts), and modules in tuples and lists, where another method of the class computes with them and brings them nowhere
-first. That they meet a tensor of an accelerator is not needed. Off by default: it is for those who want all that a module owns to be
-registered.
+lists, tuples and dicts, or in a `lambda` or a `functools.partial`), and modules in tuples and lists, where another method of the class
+computes with them and brings them nowhere first. That they meet a tensor of an accelerator is not needed. Off by default: it is for
+those who want all that a module owns to be registered.
 
 ## Why it fails
 `Module.to` moves parameters, buffers and submodules. What was merely assigned stays where it was made, and
@@ -33,7 +33,8 @@ moved. It is not in `state_dict` either.
 
 ## Fix safety
 Unsafe: code outside may assign another value to the attribute, or rely on where it is. `persistent=False` keeps the tensor out of
-`state_dict`, so that old checkpoints still load; modules that are registered get keys there. Tensors in a container have no fix.
+`state_dict`, so that old checkpoints still load; modules that are registered get keys there. A `lambda` brings its tensors to its
+argument, if it has one. Tensors in a container have no fix.
 
 ## Known limits
 Nobody knows that it fails: whoever is given the tensor may bring it along, or nobody moves the module. What is a tensor, and what is a
@@ -58,6 +59,13 @@ _WHAT = {
     "tensor": "`self.{name}` is a tensor, and neither a parameter nor a buffer",
     "tensors": "`self.{name}` holds tensors that are neither parameters nor buffers",
     "modules": "`self.{name}` holds modules that are not registered",
+    "function": "`self.{name}` is a function that holds tensors of its own",
+}
+
+_CURES = {
+    "tensor": "Register `{name}` as a buffer",
+    "modules": "Register `{name}` as modules",
+    "function": "Bring what `{name}` holds to what it is given",
 }
 
 
@@ -81,6 +89,5 @@ class PlainAttributeRule(Rule):
 def _fix(event: PlainState) -> NodeFix | None:
     if not event.cure:
         return None
-    how = "as a buffer" if event.kind == "tensor" else "as modules"
     edit = NodeEdit(event.node, "replace", event.cure)
-    return NodeFix((edit,), Applicability.UNSAFE, f"Register `{event.attribute}` {how}")
+    return NodeFix((edit,), Applicability.UNSAFE, _CURES[event.kind].format(name=event.attribute))

@@ -71,7 +71,7 @@ _SAYS = {
     "runs": ("and is run on `{given}`, which may be elsewhere", "it is run here"),
     "beside": ("although `{given}` beside it is", "this one is moved"),
     "branch": ("although another one of the same kind is", "that one is moved here"),
-    "kept": ("but is run on `{given}`, which is", "it is run here"),
+    "kept": ("but is run on `{given}`, which is moved", "it is run here"),
     "class": ("although others of this class's kind move themselves to where `{given}` is", "it is run here"),
 }
 

@@ -140,6 +140,8 @@ class Analysis:
     frames: int = 0
     quiet: int = 0
     """While positive, device literals are mere text: compared, printed, used as keys."""
+    printed: int = 0
+    """How many of these are arguments of what prints: in a function that is called there, literals are put to use."""
     sets_default_device: bool = False
     """Whether a function of the file sets the default device: a context manager may do it."""
     redeemed: set[int] = field(default_factory=set)
@@ -338,6 +340,41 @@ class Quietly:
 
     def __exit__(self, *error: object) -> None:
         self.analysis.quiet -= 1
+
+
+class Printed:
+    """The arguments of what prints, or looks at something, are evaluated."""
+
+    __slots__ = ("analysis",)
+
+    def __init__(self, analysis: Analysis) -> None:
+        self.analysis = analysis
+
+    def __enter__(self) -> None:
+        self.analysis.quiet += 1
+        self.analysis.printed += 1
+
+    def __exit__(self, *error: object) -> None:
+        self.analysis.quiet -= 1
+        self.analysis.printed -= 1
+
+
+class PutToUse:
+    """The body of a function is executed that was called in such arguments, and in nothing else that is mere text."""
+
+    __slots__ = ("analysis", "printed")
+
+    def __init__(self, analysis: Analysis) -> None:
+        self.analysis = analysis
+        self.printed = analysis.printed if analysis.printed == analysis.quiet else 0
+
+    def __enter__(self) -> None:
+        self.analysis.quiet -= self.printed
+        self.analysis.printed -= self.printed
+
+    def __exit__(self, *error: object) -> None:
+        self.analysis.quiet += self.printed
+        self.analysis.printed += self.printed
 
 
 def _weight(event: Event) -> tuple[bool, bool]:

@@ -262,7 +262,8 @@ class HostRead:
     parameter or a thing that may well stay on the CPU. `parameter`: the name of the argument, a tensor for certain, that it
     was computed from in a function that was read without a caller, else empty. `beside`: another argument, which the function brings to the
     CPU before it is read. `without_grad`: nothing has to be detached from automatic differentiation. `unproven`: nothing is known of
-    where it is, but that it is what a model, a gradient or a distribution gives.
+    where it is, but that it is what a model, a gradient or a distribution gives. `array`: in an operation of
+    a tensor and a NumPy array the array, and how to write it as a tensor beside the other, empty where that cannot be written.
     """
 
     node: Any
@@ -276,6 +277,7 @@ class HostRead:
     through: str = ""
     beside: str = ""
     unproven: bool = False
+    array: tuple[Any, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,7 +378,7 @@ class LostIndex:
     `form` is `guarded` (under a test of the other's type), `chosen` (a conditional expression), `round-trip` (to the CPU and
     back), `type` (`x.device.type` as a device), `typename` (`y.type(x.type())`), `convention` (the function puts its other tensors on
     the other's device), `rank` (a global rank as an index) or `positional` (`.cuda(True)`). `other` is the expression whose device is
-    meant, `edits` are (node, text) replacements that put things there.
+    meant, `edits` are (node, text) replacements that put things there. `alone`: nothing in the program is on a second GPU.
     """
 
     node: Any
@@ -384,6 +386,7 @@ class LostIndex:
     text: str
     other: str
     edits: tuple[tuple[Any, str], ...] = ()
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,7 +89,9 @@ class DeviceNotPassed:
 
 @dataclass(frozen=True, slots=True)
 class PlainState:
-    """A module keeps a tensor (`kind` is "tensor"), tensors ("tensors") or modules ("modules") where `Module.to` does not look for them.
+    """A module keeps a tensor (`kind` is "tensor"), tensors ("tensors"), modules ("modules") or a function that holds tensors ("function").
+
+    `Module.to` does not look for them there.
 
     `node` is the assignment, `cure` what registers instead (empty where nothing does); `use` where the class computes with it.
     """

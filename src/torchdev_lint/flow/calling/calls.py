@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import libcst as cst
 
+from torchdev_lint.flow.activation.analysis import Printed
 from torchdev_lint.flow.activation.frame import Frame, expression
 from torchdev_lint.flow.calling import arrays, builtin_functions, dispatch, exit_stacks, workers
 from torchdev_lint.flow.calling.callsites import Argument, CallSite, ImpliedItem, Unwritten, name_given
@@ -163,7 +164,7 @@ def _site(
     arguments: list[Argument] = []
     evaluate = frame.evaluate
     if quiet:
-        with frame.quietly():
+        with Printed(frame.analysis):
             for argument in node.args:
                 arguments.append(Argument(evaluate(argument.value), argument))  # noqa: PERF401 - a list comprehension is a call
     else:

@@ -6,6 +6,7 @@ import re
 
 import libcst as cst
 
+from torchdev_lint.flow.activation.analysis import PutToUse
 from torchdev_lint.flow.activation.frame import MAX_CALL_DEPTH, Frame
 from torchdev_lint.flow.calling.callsites import Argument, CallSite
 from torchdev_lint.flow.domain.conditions import Key
@@ -395,7 +396,8 @@ def run_body(child: Frame, function: Function) -> tuple[Value, Environment | Non
     if type(node) is cst.Lambda:
         child.analysis.spend(foreign=child.source.foreign)
         return child.evaluate(node.body), child.env
-    child.execute(body_of(node))
+    with PutToUse(child.analysis):
+        child.execute(body_of(node))
     value, end = child.join_returns()
     if child.yields:
         value = yields.given(child)

@@ -56,7 +56,7 @@ from torchdev_lint.flow.execution.patterns import assign, item_name
 from torchdev_lint.flow.instances import dict_classes, list_classes, special_methods
 from torchdev_lint.flow.instances.objects import as_tuple, get_attribute
 from torchdev_lint.flow.libraries import library_facts
-from torchdev_lint.flow.mistakes import device_indices, device_objects, literals, lost_index
+from torchdev_lint.flow.mistakes import device_indices, device_objects, host_reads, literals, lost_index
 from torchdev_lint.flow.nn_modules import (
     library_parts,
     loaded_parts,
@@ -395,6 +395,7 @@ def visit_BinaryOperation(frame: Frame, node: cst.BinaryOperation) -> Value:
     if left_over is not None:
         return left_over
     result = operations.binary_operation(frame, node, left, right)
+    host_reads.check_operation(frame, node, left, right)
     return (
         arrays.operated(frame, node, left, right) if result == UNKNOWN and not is_number(result) else result
     )

@@ -382,5 +382,9 @@ def settle_literals(analysis: Analysis) -> list[DeviceLiteral]:
             or (uses[0].index == 0 and id(uses[0].node) in only_there)
         )
         shown = next((use for use in uses if not use.inlined), uses[0])
-        settled.append(replace(shown, guarded=guarded, parenthesize=id(shown.node) not in bare))
+        # what every caller hands over is the choice of the program, which the function alone does not show
+        choices = {use.chosen for use in called}
+        chosen = choices.pop() if shown.chosen is None and len(choices) == 1 else shown.chosen
+        bare_name = id(shown.node) not in bare
+        settled.append(replace(shown, guarded=guarded, parenthesize=bare_name, chosen=chosen))
     return with_several(analysis.module, settled)

@@ -72,6 +72,7 @@ def visit_Assign(frame: Frame, node: cst.Assign) -> None:
     value = _given(frame, node)
     frame.assigning = node
     lost_index.check_normalized(frame, node, value)
+    lost_index.check_string(frame, node.value)
     current_device.note_assignment(frame, node, value)
     placements.note_assigned(frame, node.value, value)
     for target in node.targets:

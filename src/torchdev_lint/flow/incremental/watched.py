@@ -91,6 +91,7 @@ class Watched(Analysis):
         """What else a step may depend on, and change."""
         return (
             self.quiet,
+            self.printed,
             self.muted,
             self.on_host,
             self.sets_default_device,
@@ -100,5 +101,7 @@ class Watched(Analysis):
 
     def stand(self, standing: tuple[Any, ...]) -> None:
         """Let things be as they were after a step."""
-        self.quiet, self.muted, self.on_host, self.sets_default_device, self.kept, imported = standing
+        self.quiet, self.printed, self.muted, self.on_host, self.sets_default_device, self.kept, imported = (
+            standing
+        )
         self.imported = set(imported)

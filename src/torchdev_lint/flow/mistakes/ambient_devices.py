@@ -18,6 +18,7 @@ from torchdev_lint.flow.domain.lattice import (
     describe,
     leaves,
 )
+from torchdev_lint.flow.mistakes import literals
 from torchdev_lint.flow.telling.attribution import argument_of, root_of, worth_telling
 from torchdev_lint.flow.telling.cures import expression_at
 from torchdev_lint.flow.torch_calls.operands import Operand
@@ -29,7 +30,7 @@ def check(frame: Frame, node: cst.CSTNode, one: Operand, other: Operand) -> None
     The two differ for a model on the CPU of a machine with a GPU, or on its second GPU.
     """
     for put, beside in ((one, other), (other, one)):
-        leaf = _whatever_is_there(put.device)
+        leaf = _whatever_is_there(frame, put.device)
         if leaf is None or not isinstance(beside.device, Symbol) or not _is_given(frame, beside.device):
             continue
         origin = None if leaf.origin is None else leaf.origin.root()
@@ -61,14 +62,19 @@ def check(frame: Frame, node: cst.CSTNode, one: Operand, other: Operand) -> None
         return
 
 
-def _whatever_is_there(device: Device) -> Accelerator | None:
-    """The accelerator without an index, if the device is that where there is one and else the CPU."""
+def _whatever_is_there(frame: Frame, device: Device) -> Accelerator | None:
+    """The first accelerator, or one without an index, if the device is that where there is one and else the CPU.
+
+    Or that in a file which does not run without one: in others the literal is told.
+    """
+    if isinstance(device, Accelerator) and device.index == 0 and literals.is_guarded(frame, device.type, 0):
+        return device
     if not isinstance(device, Choice) or any(atom.kind != "available" for atom in _atoms(device)):
         return None
     found: Accelerator | None = None
     for leaf in leaves(device):
         match leaf:
-            case Accelerator(index=None):
+            case Accelerator(index=None | 0):
                 found = found or leaf
             case Cpu():
                 pass

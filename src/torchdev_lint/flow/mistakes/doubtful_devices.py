@@ -13,7 +13,13 @@ import libcst as cst
 from torchdev_lint.flow.activation.analysis import Analysis
 from torchdev_lint.flow.activation.events import DeviceLiteral, DeviceMisuse, Event, LostIndex
 from torchdev_lint.flow.activation.placement_events import DoubtfulDevice
-from torchdev_lint.flow.mistakes import doubtful_comparisons, doubtful_cuda, doubtful_given, doubtful_uses
+from torchdev_lint.flow.mistakes import (
+    doubtful_comparisons,
+    doubtful_cuda,
+    doubtful_given,
+    doubtful_numbers,
+    doubtful_uses,
+)
 from torchdev_lint.flow.mistakes.missing_devices import missing
 from torchdev_lint.flow.read_alone.device_spellings import Scope, read
 from torchdev_lint.flow.read_alone.evidence import TESTING, has_tests
@@ -85,6 +91,7 @@ def _doubts(scope: Scope) -> Iterator[DoubtfulDevice]:
                 pass
     if isinstance(scope.node, cst.FunctionDef):
         yield from doubtful_uses.check_function(scope, scope.node)
+        yield from doubtful_numbers.check_function(scope, scope.node)
     for one in missing(scope):
         if one.none:
             yield DoubtfulDevice(one.node, "none", one.name)

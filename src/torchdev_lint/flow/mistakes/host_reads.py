@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -27,7 +28,7 @@ from torchdev_lint.flow.execution.truths import is_of_array
 from torchdev_lint.flow.mistakes import unproven_reads
 from torchdev_lint.flow.mistakes.brought_beside import brought_beside, is_chosen
 from torchdev_lint.flow.project import kept_defaults
-from torchdev_lint.flow.syntax.trees import dotted, receiver_name, walk
+from torchdev_lint.flow.syntax.trees import all_parameters, dotted, receiver_name, walk
 from torchdev_lint.flow.telling.attribution import (
     Report,
     argument_of,
@@ -39,6 +40,7 @@ from torchdev_lint.flow.telling.attribution import (
     transfer_of,
     worth_telling,
 )
+from torchdev_lint.flow.torch_calls import device_values
 from torchdev_lint.flow.torch_calls.operands import Operand, place_of
 from torchdev_lint.flow.torch_calls.tensor_values import frame_moved, tensor_device
 from torchdev_lint.torch_api import tensor_methods
@@ -193,6 +195,58 @@ def check_item(frame: Frame, target: cst.Subscript, array: Object, key: Value, v
         _publish(frame, node, f"{frame.analysis.text(target)} = ...", report, found)
 
 
+def check_operation(frame: Frame, node: cst.BinaryOperation, left: Value, right: Value) -> None:
+    """`tensor * array`: PyTorch leaves it to NumPy, which reads the tensor (`ndarray.__rmul__`, `Tensor.__array__`).
+
+    On the CPU that gives a tensor. `array * tensor` raises everywhere, and numbers of NumPy's, `np.float32(3)`, are numbers to PyTorch.
+    """
+    if frame.reads_tried or not isinstance(left, Tensor) or left.guess or left.mapping:
+        return
+    if not (isinstance(right, Object) and arrays.dimensions(frame, right)) and not _is_array(
+        frame, node.right
+    ):
+        return
+    found = conflict(Cpu(), left.device, frame.env.path)
+    if found is None or found.level == Level.NO:
+        return
+    report = report_at(frame, Operand(left, left.device, node.left), found)
+    if report is None:
+        return
+    text, torch = frame.analysis.text, device_values.torch_name(frame)
+    tensor = dotted(node.left)
+    written = (
+        ""
+        if torch is None or tensor is None
+        else f"{torch}.as_tensor({text(node.right)}, device={tensor}.device)"
+    )
+    _publish(frame, node, text(node), report, found, array=(node.right, written))
+
+
+_ARRAY = re.compile(r"^(?:np|numpy)\.ndarray$|^(?:npt?\.|numpy\.typing\.)?NDArray\b")
+
+
+def _is_array(frame: Frame, node: cst.BaseExpression) -> bool:
+    """Whether an operand is written as an array: `mask.astype(np.float32)`, or an argument that is said to be one."""
+    match node:
+        case cst.Call(func=cst.Attribute(attr=cst.Name(value="astype"))):
+            return True
+        case cst.Name(value=name) if frame.function is not None:
+            value = frame.lookup(name)
+            if not _is_given_as(frame, value, name):
+                return False
+            given = all_parameters(frame.function.node.params)
+            note = next((one.annotation for one in given if one.name.value == name), None)
+            return note is not None and _ARRAY.search(frame.analysis.text(note.annotation)) is not None
+        case _:
+            return False
+
+
+def _is_given_as(frame: Frame, value: Value, name: str) -> bool:
+    """Whether a name still holds what the function was given under it, of which nothing is known."""
+    assert frame.function is not None
+    return isinstance(value, Object) and value.key == ("parameter", id(frame.function.node), name)
+
+
 _SIZES = frozenset({"size", "shape"})
 """What is asked for its numbers: `Tensor.__index__` copies them to the host (tools/autograd/templates/python_variable_methods.cpp)."""
 
@@ -339,7 +393,14 @@ def _less_a_guess(value: Value, path: tuple[Formula, ...]) -> tuple[Value, tuple
             return value, path
 
 
-def _publish(frame: Frame, node: cst.BaseExpression, reader: str, report: Report, found: Conflict) -> None:
+def _publish(
+    frame: Frame,
+    node: cst.BaseExpression,
+    reader: str,
+    report: Report,
+    found: Conflict,
+    array: tuple[cst.BaseExpression, str] | None = None,
+) -> None:
     root = found.right.origin.root() if found.right.origin is not None else None
     parameter = argument_of(frame, found.right, is_tensor=reader == ".numpy()")  # arrays have none
     read = report.place.value_node
@@ -359,6 +420,7 @@ def _publish(frame: Frame, node: cst.BaseExpression, reader: str, report: Report
             without_grad=_without_grad(report.frame, report.place),
             through=report.through,
             beside=brought_beside(frame, parameter) if direct and reader == ".numpy()" else "",
+            array=array,
         ),
     )
 

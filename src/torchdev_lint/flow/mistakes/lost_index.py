@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
+from torchdev_lint.flow.activation.analysis import Analysis
 from torchdev_lint.flow.activation.events import LostIndex
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.calling.callsites import Argument, CallSite
@@ -29,6 +30,7 @@ from torchdev_lint.flow.domain.values import (
     Value,
 )
 from torchdev_lint.flow.project.accelerator_needs import works_with_others
+from torchdev_lint.flow.project.accelerator_programs import importing
 from torchdev_lint.flow.project.current_gpu import stays_on_current_gpu
 from torchdev_lint.flow.read_alone.evidence import TESTING
 from torchdev_lint.flow.syntax.trees import all_parameters, dotted, remembered, walk
@@ -45,6 +47,8 @@ _LAUNCHED_ON_ONE_MACHINE = re.compile(
     r"(?i)local_?rank|nnodes|init_process_group|device_count\(\)|\.spawn\b|\bspawn\(|set_visible_devices|CUDA_VISIBLE_DEVICES"
 )
 """Signs that the program tells ranks from indices, or runs on one machine only (who starts the processes knows how many)."""
+
+_SPAWNS = re.compile(r"\.spawn\b|\bspawn\(")
 
 _CHANGES_CURRENT = re.compile(r"\bset_device\b|cuda\.device\(|cuda\.device_of\(")
 """What makes another GPU than the first the current one."""
@@ -269,6 +273,14 @@ def check_device_argument(frame: Frame, argument: Argument, *, of_device: bool =
             _publish(frame, node, "guarded", frame.analysis.text(node), meant, ((node, meant),))
 
 
+def check_string(frame: Frame, node: cst.BaseExpression) -> None:
+    """`device = "cpu"`, and `device = "cuda"` where another thing is known to be on a CUDA device."""
+    if type(node) is cst.SimpleString and node.raw_value == "cuda":
+        meant = _meant(frame)
+        if meant is not None and _is_used_as_device(frame, node):
+            _publish(frame, node, "guarded", frame.analysis.text(node), meant, ((node, meant),))
+
+
 def check_device_object(frame: Frame, call: cst.BaseExpression, made: Value) -> None:
     """`torch.device("cuda")` where another thing is known to be on a CUDA device."""
     device = device_values.as_device(made)
@@ -297,8 +309,8 @@ def check_choice(frame: Frame, node: cst.IfExp, test: Formula, then: Value, othe
         _publish(frame, node, "chosen", frame.analysis.text(node), meant, ((node, meant),))
 
 
-def _is_used_as_device(frame: Frame, node: cst.IfExp) -> bool:
-    """Whether a choice between strings is given to something that puts tensors there."""
+def _is_used_as_device(frame: Frame, node: cst.BaseExpression) -> bool:
+    """Whether a string, or a choice between strings, is given to something that puts tensors there."""
     root: cst.CSTNode = frame.analysis.module if frame.function is None else frame.function.node
     names: set[str] = set()
     for part in walk(root):
@@ -504,10 +516,18 @@ def check_rank(frame: Frame, node: cst.BaseExpression) -> None:
     """A process's global rank is given as a device's index."""
     if frame.analysis.says(_LAUNCHED_ON_ONE_MACHINE) or _is_test(frame):
         return
+    if frame.analysis.learn(_is_run_on_one_machine, frame.analysis):
+        return
     text = frame.analysis.text(node)
     torch = device_values.torch_name(frame)
     index = f"{text} % {torch}.cuda.device_count()"
     _publish(frame, node, "rank", text, index, ((node, index),) if torch is not None else ())
+
+
+def _is_run_on_one_machine(analysis: Analysis) -> bool:
+    """Whether all that import the file start their processes themselves, on the machine that they run on: `mp.spawn(main, nprocs=4)`."""
+    users = list(importing(analysis, analysis.source.path))
+    return bool(users) and all(_SPAWNS.search(text) is not None for _, text in users)
 
 
 def _publish(
@@ -520,11 +540,14 @@ def _publish(
 ) -> None:
     if _is_test(frame) or not TESTING.isdisjoint(frame.analysis.imported):
         return
-    if form not in ("rank", "positional") and (
-        not _MAKE_CURRENT.isdisjoint(frame.analysis.imported) or stays_on_current_gpu(frame.analysis)
-    ):
-        return
-    frame.analysis.publish(("lost-index", id(node)), LostIndex(node, form, text, other, edits))
+    alone = False
+    if form not in ("rank", "positional"):
+        if not _MAKE_CURRENT.isdisjoint(frame.analysis.imported):
+            return
+        alone = stays_on_current_gpu(frame.analysis)
+    if not alone or frame.analysis.options.audits:
+        event = LostIndex(node, form, text, other, edits, alone=alone)
+        frame.analysis.publish(("lost-index", id(node)), event)
 
 
 def _is_test(frame: Frame) -> bool:

@@ -36,7 +36,7 @@ from torchdev_lint.torch_api.factories import TAKES_DATA
 from torchdev_lint.torch_api.modules import CONTAINERS
 from torchdev_lint.torch_api.tensor_methods import METADATA_ATTRIBUTES
 
-_KINDS = ("tensor", "tensors", "modules")
+_KINDS = ("tensor", "tensors", "modules", "function", "table")
 _HOPS = 3
 """How many functions are looked into for what they return."""
 
@@ -54,6 +54,10 @@ _NOT_TENSOR = re.compile(
 _SHOWS = re.compile(
     r"^(?:__init__|__repr__|extra_repr|__str__|__getstate__|__setstate__|_apply|to|cuda|cpu|float|half|double|\w*state_dict\w*)$"
 )
+_TABLE = re.compile(
+    r"(?i)(?:^|_)(?:pos\w*_?(?:enc\w*|emb\w*|table)|sin(?:cos|usoid\w*)|encodings?|anchors?|grids?|masks?|freqs?(?:_?cis)?|tables?)(?:$|_)"
+)
+"""What functions are called that make constant tensors."""
 _MODULE = re.compile(r"(?:Module|Layer|Block|Net|Network|Encoder|Decoder|Embeddings?|Policy|Loss)$")
 _PREPARES = re.compile(
     r"(?i)dataset|transform(?!er)|augment|collat|sampler|loader|processor|tokeni[sz]er|Compose"
@@ -106,6 +110,8 @@ class _Class:
         self.model = model
         self.frame = model.frame
         self.kept: dict[str, _Kept] = {}
+        self.held: dict[int, set[str]] = {}
+        """By `id` of a lambda: the tensors that it holds."""
         self.other: set[str] = set()
         """The attributes that are something else as well, are registered or moved somewhere."""
 
@@ -126,18 +132,28 @@ class _Class:
                 self.other |= attributes_written(method)
         asked = {name for name in self.kept if name not in self.other and not self._moves_it(name)}
         uses: dict[str, cst.CSTNode] = {}
+        functions = {name for name in asked if self.kept[name].kind == "function"}
+        tables = {name for name in asked if self.kept[name].kind == "table"}
         for method in rest if asked else ():
-            for name, use in _uses(method, asked):
+            found = (
+                *_uses(method, asked - functions - tables),
+                *_mentions(method, functions),
+                *_parts_used(method, tables),
+            )
+            for name, use in found:
                 uses.setdefault(name, use)
         for name, kept in self.kept.items():
             if name in uses:
-                yield PlainState(kept.node, name, kept.kind, self._cure(name, kept), uses[name])
+                kind = "tensor" if kept.kind == "table" else kept.kind
+                yield PlainState(kept.node, name, kind, self._cure(name, kept), uses[name])
 
     def _cure(self, name: str, kept: _Kept) -> str:
         """The assignment as it registers what it keeps; empty for tensors in containers."""
         text, value = self.frame.analysis.text, kept.value
-        if kept.kind == "tensor":
+        if kept.kind in ("tensor", "table"):
             return f'self.register_buffer("{name}", {text(value)}, persistent=False)'
+        if isinstance(value, cst.Lambda):
+            return self._bringing(name, value)
         nn = name_of_nn(self.frame)
         if kept.kind != "modules" or nn is None:
             return ""
@@ -148,6 +164,16 @@ class _Class:
                 return f"self.{name} = {nn}.ModuleList({text(value)})"
             case _:
                 return ""
+
+    def _bringing(self, name: str, function: cst.Lambda) -> str:
+        """The assignment of a function that brings its tensors to what it is given; empty where that is not one thing."""
+        given = [one.name.value for one in all_parameters(function.params)]
+        if len(given) != 1 or isinstance(function.params.star_arg, cst.Param):
+            return ""
+        held = {name: f"{name}.to({given[0]}.device)" for name in self.held[id(function)]}
+        brought = function.visit(_Renaming(held))
+        assert isinstance(brought, cst.Lambda)
+        return f"self.{name} = {self.frame.analysis.module.code_for_node(brought)}"
 
     def _makers(self, initializer: cst.FunctionDef) -> list[cst.FunctionDef]:
         found = [initializer]
@@ -213,10 +239,17 @@ class _Class:
     # -- what an expression is -------------------------------------------------------------------------------------------
 
     def _kind(self, node: cst.BaseExpression, names: _Names, hops: int = 0) -> str:
-        """What an expression gives: "tensor", "tensors", "modules", or "" if the text does not show it."""
+        """What an expression gives: "tensor", "tensors", "modules", "function", or "" if the text does not show it.
+
+        "table" is what a function of another file makes whose name says so, a tensor if it is used as one. "moved" is a tensor that
+        was put somewhere: it stays there only where nobody can reach it, in a function.
+        """
         match node:
             case cst.Name(value=name):
                 return names.get(name, "")
+            case cst.Lambda():
+                self.held[id(node)] = _held(node, names)
+                return "function" if self.held[id(node)] else ""
             case cst.Call():
                 return self._called(node, names, hops)
             case cst.Attribute(value=base, attr=cst.Name(value=attribute)):
@@ -263,16 +296,22 @@ class _Class:
                 if dotted(base) == "self":
                     return self._of_function(self.model.methods.get(method), call, names, hops)
                 if (
-                    method in ("to", "cuda", "items", "keys", "values")
+                    method in ("items", "keys", "values")
                     or method in _ENDS_TENSOR
                     or method in METADATA_ATTRIBUTES
                 ):
                     return ""
-                return "tensor" if self._kind(base, names, hops) == "tensor" else ""
+                kind = self._kind(base, names, hops)
+                if kind not in ("tensor", "moved"):
+                    return ""
+                return "moved" if method in ("to", "cuda") else kind
             case _:
                 return ""
 
     def _of_library(self, path: str, call: cst.Call, names: _Names, hops: int) -> str:
+        if path == "functools.partial":
+            given = {self._kind(one.value, names, hops) for one in call.args[1:]}
+            return "" if given.isdisjoint(("tensor", "moved")) else "function"
         if path in MAKES:
             if (
                 path == GENERATOR
@@ -289,9 +328,10 @@ class _Class:
         if path.startswith("torch.distributions.") and path.rpartition(".")[2][:1].isupper():
             every = {self._kind(one.value, names, hops) for one in call.args}
             return "tensors" if "tensor" in every else ""
-        if is_operation(path) and ("tensor" in given or "tensors" in given):
-            return "tensor"
-        return ""
+        if is_operation(path):
+            return "tensor" if "tensor" in given or "tensors" in given else ""
+        last = path.rpartition(".")[2]
+        return "table" if last.islower() and _TABLE.search(last) else ""
 
     def _of_function(self, function: cst.FunctionDef | None, call: cst.Call, outer: _Names, hops: int) -> str:
         """What a function of the file, or a method of the class, returns whichever way it takes."""
@@ -314,6 +354,37 @@ class _Class:
                 case _:
                     pass
         return kinds.pop() if len(kinds) == 1 else ""
+
+
+def _held(function: cst.Lambda, names: _Names) -> set[str]:
+    """The tensors of the function around it that one without a name computes with; none if it brings some of them anywhere."""
+    own = {one.name.value for one in all_parameters(function.params)}
+    mentioned = {part.value for part in walk(function.body) if isinstance(part, cst.Name)} - own
+    held = {name for name in mentioned if names.get(name) in ("tensor", "moved")}
+    brought = {
+        dotted(part.value)
+        for part in walk(function.body)
+        if isinstance(part, cst.Attribute) and part.attr.value in _BRINGS
+    }
+    return held if held.isdisjoint(brought) else set()
+
+
+class _Renaming(cst.CSTTransformer):
+    """Writes other expressions in the place of names."""
+
+    def __init__(self, written: dict[str, str]) -> None:
+        super().__init__()
+        self.written = written
+
+    def leave_Name(self, original_node: cst.Name, updated_node: cst.Name) -> cst.BaseExpression:
+        text = self.written.get(original_node.value)
+        return updated_node if text is None else cst.parse_expression(text)
+
+    def leave_Attribute(self, original_node: cst.Attribute, updated_node: cst.Attribute) -> cst.Attribute:
+        return updated_node.with_changes(attr=original_node.attr)
+
+    def leave_Arg(self, original_node: cst.Arg, updated_node: cst.Arg) -> cst.Arg:
+        return updated_node.with_changes(keyword=original_node.keyword)
 
 
 def _several(kinds: set[str]) -> str:
@@ -341,20 +412,38 @@ def _attributes_of(target: cst.BaseExpression) -> Iterator[str]:
             yield part.attr.value
 
 
-def _uses(method: cst.FunctionDef, names: Set[str]) -> Iterator[tuple[str, cst.CSTNode]]:
-    """Where a method computes with attributes of these names, and brings them nowhere."""
-    mentions = [
-        node
-        for node in walk(method.body)
+def _mentions(method: cst.FunctionDef, names: Set[str]) -> list[tuple[str, cst.CSTNode]]:
+    """Where a method asks for attributes of these names."""
+    return [
+        (node.attr.value, node)
+        for node in (walk(method.body) if names else ())
         if isinstance(node, cst.Attribute) and node.attr.value in names and dotted(node.value) == "self"
     ]
+
+
+def _uses(method: cst.FunctionDef, names: Set[str]) -> Iterator[tuple[str, cst.CSTNode]]:
+    """Where a method computes with attributes of these names, and brings them nowhere."""
+    mentions = _mentions(method, names)
     if not mentions:
         return
     above = parents(method)
     nodes = {id(node): node for node in walk(method)}
-    for mention in mentions:
+    for name, mention in mentions:
         if _is_computed_with(mention, above, nodes, method):
-            yield mention.attr.value, mention
+            yield name, mention
+
+
+def _parts_used(method: cst.FunctionDef, names: Set[str]) -> Iterator[tuple[str, cst.CSTNode]]:
+    """Where a method computes with parts along several dimensions of attributes of these names: `x + self.table[:, :n]`."""
+    for node in walk(method.body) if names else ():
+        for part in (node.left, node.right) if isinstance(node, cst.BinaryOperation) else ():
+            match part:
+                case cst.Subscript(
+                    value=cst.Attribute(attr=cst.Name(value=name)) as table, slice=[_, _, *_]
+                ) if name in names and dotted(table.value) == "self":
+                    yield name, table
+                case _:
+                    pass
 
 
 def _is_computed_with(

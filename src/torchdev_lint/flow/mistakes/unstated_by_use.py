@@ -93,7 +93,7 @@ def _tell(frame: Frame, function: Function, reading: Reading, factory: Factory) 
         key = parameter_key(function.node, look.root)
         leaf = Symbol(("device", key), f"{look.root}.device", assumed=True)
     found = Conflict(Level.POSSIBLE, leaf, Cpu(Origin(factory.node, "factory", frame.uid)))
-    if not worth_telling(frame, found, anywhere=_minds_devices(frame, function)):
+    if not worth_telling(frame, found, anywhere=_minds_devices(frame, function), by_default=False):
         return
     if moved_where_wanted(frame, factory.node, goes if how == "meets" else cst.Name(how)):
         return

@@ -73,7 +73,8 @@ def note(frame: Frame, path: str, site: CallSite) -> None:
         or (use.published and path not in api.ALWAYS_WEIGHTS)
         or loading_evidence.is_missing(frame, site.node)
     )
-    if borne_out or (path not in api.ALWAYS_WEIGHTS and not _is_harmless(frame, site.node, use, along=along)):
+    harmless = along if path in api.ALWAYS_WEIGHTS else _is_harmless(frame, site.node, use, along=along)
+    if borne_out or not harmless:
         keyword = None if given is None else given.node.value
         target = _target(frame, use, path in api.ALWAYS_WEIGHTS)
         _remember(frame, site, target, keyword, borne_out=borne_out)

@@ -27,6 +27,7 @@ from torchdev_lint.flow.domain.lattice import (
 )
 from torchdev_lint.flow.domain.values import (
     NONE,
+    DeviceValue,
     Either,
     Entries,
     Items,
@@ -68,6 +69,8 @@ def check_model_call(frame: Frame, site: CallSite, callee: Callee) -> None:
         return  # which takes one input: it is not what is called here
     if _transforms_pictures(frame, callee) or may_take_from_host(frame, callee.thing):
         return
+    if _is_told_where(frame, site, callee):
+        return
     inputs = [
         operand
         for argument in site.arguments
@@ -77,6 +80,7 @@ def check_model_call(frame: Frame, site: CallSite, callee: Callee) -> None:
         and not _is_only_a_hint(frame, site, argument, callee)
         and not _is_left_unread(frame, argument, callee)
         and not _is_used_as_index(frame, argument, callee)
+        and not _is_taken_apart(argument, callee)
         for operand in operands_of(frame, _without_positions(frame, argument, callee))
         if not is_scalar(operand.value) and not _is_placeholder(frame, operand, callee)
     ]
@@ -122,6 +126,28 @@ def check_model_call(frame: Frame, site: CallSite, callee: Callee) -> None:
                 else:
                     publish_mixed(frame, site.node, callee.text, report, found, other)
             break
+
+
+def _is_told_where(frame: Frame, site: CallSite, callee: Callee) -> bool:
+    """Whether a model that cannot be read is told a device along with its inputs, `model(None, ids, device)`: it brings them there.
+
+    Unless what the project has of this name does not look at it.
+    """
+    if callee.thing is None or frame.state(callee.thing).model is not None or frame.state(callee.thing).api:
+        return False
+    if not any(isinstance(one.value, DeviceValue) or one.keyword == "device" for one in site.arguments):
+        return False
+    called = site.node.func if isinstance(site.node, cst.Call) else None
+    method = called.attr.value if isinstance(called, cst.Attribute) else "forward"
+    return not project_forwards.ignore_device(frame, method)
+
+
+def _is_taken_apart(argument: Argument, callee: Callee) -> bool:
+    """Whether a loss is given several things as one, `self.module_loss((maps, labels), samples)`: it is one of the program's own.
+
+    What it brings together, and what it brings along first, is not known.
+    """
+    return isinstance(argument.value, Items) and (callee.is_loss or is_loss_name(callee.text))
 
 
 _TRANSFORMS = re.compile(r"(?i)(?:^|[._])(?:transforms?|augmentations?|preprocess)$")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchdev_lint.flow.domain.conditions import atoms
-from torchdev_lint.flow.domain.lattice import Accelerator, Choice, Cpu, leaves
+from torchdev_lint.flow.domain.conditions import Key, atoms
+from torchdev_lint.flow.domain.lattice import Accelerator, Choice, Cpu, Symbol, leaves
 from torchdev_lint.flow.project import accelerator_programs
 from torchdev_lint.flow.project.settled_flags import is_among, settled_in
 from torchdev_lint.flow.syntax.trees import dotted, remembered, walk
@@ -92,7 +92,19 @@ def _device_with_a_fallback(frame: Frame, kind: str) -> tuple[str, str] | None:
                 isinstance(one, Accelerator) and one.type == kind for one in found
             ):
                 return (name, name) if _places(frame.analysis, name) else None
+        if isinstance(device, Symbol) and _is_host_by_default(frame.analysis, device):
+            return (name, name) if _places(frame.analysis, name) else None
     return None
+
+
+def _is_host_by_default(analysis: Analysis, device: Symbol) -> bool:
+    """Whether an option names the device, and the CPU where nobody says another: `add_argument("--device", default="cpu")`."""
+    match device.key:
+        case ("device", tuple(options)):
+            key: Key = ("attr", options, "device")
+        case key:
+            pass
+    return analysis.option_defaults.get(key) == "cpu"
 
 
 _OF_ANOTHER = re.compile(r"(?!self\.|cls\.)\w+\.(?:\w+\.)*_")

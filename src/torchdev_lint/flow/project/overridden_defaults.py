@@ -9,10 +9,7 @@ import libcst as cst
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.project.project_calls import argument_given, calls_of
 from torchdev_lint.flow.project.untaken import is_only_called
-from torchdev_lint.flow.syntax.trees import is_main_guard, walk
-
-_SCRIPT = re.compile(r"(?m)^if\s+__name__\s*==")
-"""A file that is run: nobody imports what it defines, but for the other files of its project."""
+from torchdev_lint.flow.syntax.trees import SCRIPT, is_main_guard, walk
 
 _ACCELERATOR = re.compile(r"\b(?:cuda|xpu|npu|mlu|musa|hpu|mps)\b(?!\.)|\btorch\.device\(\s*\d")
 
@@ -37,7 +34,7 @@ def is_overridden(frame: Frame, node: cst.FunctionDef | cst.Lambda, parameter: c
 
 def _is_overridden(frame: Frame, node: cst.FunctionDef, parameter: str) -> bool:
     analysis = frame.analysis
-    alone = (not analysis.imports.stands_in_package() and analysis.says(_SCRIPT)) or analysis.options.in_cells
+    alone = (not analysis.imports.stands_in_package() and analysis.says(SCRIPT)) or analysis.options.in_cells
     owner = _class_of(analysis.module, node)
     name = owner if node.name.value == "__init__" else node.name.value
     if not name or name.startswith("__") or not is_only_called(analysis, name, spelt=False, plain=not owner):

@@ -83,6 +83,25 @@ def _some_bring(frame: Frame, method: str, position: int, keyword: str) -> bool:
     return False
 
 
+def ignore_device(frame: Frame, method: str) -> bool:
+    """Whether the project has methods of this name that take a device, and none of them reads it."""
+    modules = [
+        frame.analysis.module,
+        *(module for _, module in frame.analysis.imports.callers(f"def {method}", "device")),
+    ]
+    taking = [
+        node
+        for module in modules
+        for node in _methods(module).get(method, ())
+        if any(one.name.value == "device" for one in all_parameters(node.params))
+    ]
+    return bool(taking) and not any(_mentions(node.body, "device") for node in taking)
+
+
+def _mentions(root: cst.CSTNode, name: str) -> bool:
+    return any(isinstance(part, cst.Name) and part.value == name for part in walk(root))
+
+
 def _first_but_handed(uses: Iterable[str]) -> str:
     return next((use for use in uses if use != "handed"), "")
 

@@ -36,7 +36,7 @@ from torchdev_lint.flow.domain.values import (
     join,
 )
 from torchdev_lint.flow.project.reach import said
-from torchdev_lint.flow.syntax.trees import dotted, is_main_guard, remembered, walk
+from torchdev_lint.flow.syntax.trees import SCRIPT, dotted, is_main_guard, remembered, walk
 from torchdev_lint.source.imports import Location, locate, resolve, search_path, submodule
 from torchdev_lint.source.roots import up_to_given, up_to_root
 from torchdev_lint.torch_api.devices import speaks_of_devices
@@ -379,9 +379,16 @@ class Project:
     def _resolve(self, importer: str, base: str) -> tuple[Location, str] | None:
         dotted = base.lstrip(".")
         if importer not in self._roots:
-            self._roots[importer] = search_path(importer, self.sources.exists, self.configured, self.given)
+            roots = search_path(importer, self.sources.exists, self.configured, self.given)
+            beside = os.path.dirname(importer)
+            self._roots[importer] = (*roots, beside) if self._is_run_in(beside, importer) else roots
         level = len(base) - len(dotted)
         return resolve(importer, level, dotted, self._roots[importer], self.sources.exists)
+
+    def _is_run_in(self, directory: str, importer: str) -> bool:
+        """Whether a file of a directory is a script: then Python finds the others there, whatever `__init__.py` makes of it."""
+        scripts = (path for path in (importer, self.path) if os.path.dirname(path) == directory)
+        return any(SCRIPT.search(self.sources.text(path) or "") is not None for path in scripts)
 
     def _note_default_device(self, frame: Frame, path: str) -> None:
         """Importing a module may set the default device of the whole program."""
@@ -581,7 +588,8 @@ class Project:
     @contextmanager
     def _aside(self, analysis: Analysis, *, muted: bool = True) -> Iterator[None]:
         """Read another file, whatever is going on in the one that is checked; `muted`: what it does wrong is not reported here."""
-        quiet, analysis.quiet = analysis.quiet, 0
+        quiet, printed = analysis.quiet, analysis.printed
+        analysis.quiet = analysis.printed = 0
         analysis.muted += muted
         self._nesting += 1
         try:
@@ -589,7 +597,7 @@ class Project:
         finally:
             self._nesting -= 1
             analysis.muted -= muted
-            analysis.quiet = quiet
+            analysis.quiet, analysis.printed = quiet, printed
 
     def read(self) -> Iterator[tuple[str, cst.Module]]:
         """The other files that were read, by absolute path."""

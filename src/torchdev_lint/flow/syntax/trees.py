@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Iterable, Iterator, Set
 from functools import wraps
 from itertools import takewhile
@@ -17,6 +18,9 @@ _TRIVIA = frozenset(
     ).split()
 )
 
+
+SCRIPT = re.compile(r"(?m)^if\s+__name__\s*==")
+"""What a file says that is run: nobody imports what it defines, but for the other files of its project."""
 
 _TEXT = (cst.Name, cst.Integer, cst.Float, cst.Imaginary, cst.SimpleString, cst.FormattedStringText)
 """Nodes whose `value` is text."""

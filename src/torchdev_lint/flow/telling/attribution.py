@@ -99,20 +99,23 @@ _OF_DATASETS = re.compile(
 """Parameters, by name, that are on the CPU with all that they hold."""
 
 
-def worth_telling(frame: Frame, found: Conflict, *, anywhere: bool = False) -> bool:
+def worth_telling(frame: Frame, found: Conflict, *, anywhere: bool = False, by_default: bool = True) -> bool:
     """Whether a conflict that is only possible is to be told: with what a function is given, or a module holds.
 
-    `anywhere`: whatever the names of its file and class say of where the function works.
+    `anywhere`: whatever the names of its file and class say of where the function works. `by_default`: what a library that is
+    used with a default device makes without `device=` is where it should be.
     """
     host = frame.analysis.on_host and not anywhere
     if host or frame.analysis.at_top or not TESTING.isdisjoint(frame.analysis.imported):
         return False
     learn = frame.analysis.learn
-    if belongs_to_host(frame, by_names=not anywhere) or learn(_follows_default_device, frame, found):
+    if belongs_to_host(frame, by_names=not anywhere):
+        return False
+    if by_default and learn(_follows_default_device, frame, found):
         return False
     if is_set_elsewhere(frame, found):
         return False
-    if host_was_chosen(frame.env.path) or _is_for_export(frame):
+    if host_was_chosen(frame.env.path) or _is_for_export(frame) or _is_pinned_then(frame):
         return False
     if shows_something(frame) or is_named_for_cpu(frame):
         return False
@@ -235,6 +238,45 @@ def _is_for_export(frame: Frame) -> bool:
             return True
         current = current.caller
     return False
+
+
+def _is_pinned_then(frame: Frame) -> bool:
+    """Whether the file pins what comes of the function: `x = torch.stack([pad(x) for x in rows])`, and `x.pin_memory()`.
+
+    Only what is on the CPU can be pinned (aten/src/ATen/native/Memory.cpp, `_pin_memory`).
+    """
+    analysis = frame.analysis
+    return (
+        frame.function is not None
+        and analysis.says(_PINS)
+        and frame.function.name in pinned_results(analysis.module)
+    )
+
+
+_PINS = re.compile(r"\.pin_memory\(")
+
+
+@remembered(cst.Module)
+def pinned_results(module: cst.Module) -> frozenset[str]:
+    """The functions, by name, that are called in what a file pins, at once or under the name that it gets."""
+    assigned: dict[str, list[cst.CSTNode]] = {}
+    pinned: list[cst.CSTNode] = []
+    for node in walk(module):
+        match node:
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=value):
+                assigned.setdefault(name, []).append(value)
+            case cst.Call(func=cst.Attribute(value=receiver, attr=cst.Name(value="pin_memory"))):
+                pinned.append(receiver)
+            case _:
+                pass
+    names = {node.value for node in pinned if isinstance(node, cst.Name)}
+    sources = [*pinned, *(value for name in names for value in assigned.get(name, ()))]
+    return frozenset(
+        part.func.value
+        for source in sources
+        for part in walk(source)
+        if isinstance(part, cst.Call) and isinstance(part.func, cst.Name)
+    )
 
 
 def _has_parameters(state: State) -> bool:

@@ -158,7 +158,7 @@ def numbered(frame: Frame, node: cst.BaseExpression) -> Device:
 
 def moved_to(frame: Frame, device: Device, node: cst.CSTNode) -> Device:
     """The device as the target of the transfer `node`, executed in this activation."""
-    return with_origin(device, Origin(node, "moved", frame.uid))
+    return with_origin(device, Origin(node, "moved", frame.uid, step=frame.analysis.budget))
 
 
 def made_on(frame: Frame, device: Device, node: cst.CSTNode, *, following: bool = False) -> Device:

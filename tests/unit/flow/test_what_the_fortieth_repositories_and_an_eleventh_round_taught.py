@@ -1,0 +1,458 @@
+"""What an eleventh round of blind programs, the fortieth batch of repositories and mined bugs taught, each wrong and right."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from torchdev_lint.config import Config
+from torchdev_lint.engine.check import check_source
+from torchdev_lint.engine.findings import findings
+from torchdev_lint.engine.sources import DiskSources
+
+Ways = Sequence[tuple[str | tuple[str, ...], list[str]]]
+
+START = """\
+import argparse
+
+import numpy as np
+import torch
+from torch import nn
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+"""
+
+CASES: dict[str, tuple[str, Ways]] = {
+    "NumPy reads a tensor that is computed with an array": (
+        """
+        weights = np.ones(3, dtype=np.float32)
+        x = torch.rand(3).to(device)
+        print(({0}).sum())
+        """,
+        [
+            ("x * weights", ["TDV010"]),
+            ("x - weights.astype(np.float32)", ["TDV010"]),
+            ("x @ np.array([1.0, 2.0, 3.0], dtype=np.float32)", ["TDV010"]),
+            ("x * torch.from_numpy(weights).to(device)", []),
+            ("x.cpu() * weights", []),
+            ("x * weights.sum()", []),
+            ("x * np.float32(3)", []),
+            ("x[np.array([0, 1])]", []),
+        ],
+    ),
+    "a model that cannot be read is told a device": (
+        """
+        from somewhere import create_model, tokenize
+
+        model = create_model("clap")
+        model.to(device)
+        ids = torch.ones(2, 3).long()
+        print(model({0}))
+        """,
+        [("None, ids, device", []), ("ids, device=device", []), ("ids, None", ["TDV001"])],
+    ),
+    "what is pinned is on the CPU": (
+        """
+        def get_batch(data, n):
+            rows = [data[i]["input_ids"].long() for i in torch.randint(len(data), (n,))]
+            longest = max(len(row) for row in rows)
+
+            def pad_right(x, pad):
+                return torch.cat((x, torch.full((longest - len(x),), pad, dtype=x.dtype)))
+
+            x = torch.stack([pad_right(row, 0) for row in rows])
+            return x.{0}
+        """,
+        [("pin_memory().cuda(non_blocking=True)", []), ("contiguous()", ["TDV005"])],
+    ),
+    "a loss of the program's own is given several things as one": (
+        """
+        from registry import LOSSES
+
+
+        class Head(nn.Module):
+            def __init__(self, module_loss):
+                super().__init__()
+                self.conv = nn.Conv2d(3, 3, 1)
+                self.module_loss = LOSSES.build(module_loss)
+
+            def loss(self, inputs, data):
+                maps = self.conv(inputs)
+                labels = torch.from_numpy(np.stack(data))
+                return self.module_loss({0})
+        """,
+        [("(maps, labels), data", []), ("maps, labels", ["TDV005"])],
+    ),
+    "what is printed is called": (
+        """
+        def evaluate(model, loader, device):
+            return [model(x.{0}) for x, _ in loader]
+
+
+        def main():
+            model = nn.Linear(3, 3).to(device)
+            print("outputs", evaluate(model, [(torch.ones(2, 3), None)], device))
+
+
+        main()
+        """,
+        [("cuda()", ["TDV018"]), ("to(device)", [])],
+    ),
+    "an option says the CPU where nobody says another": (
+        """
+        def evaluate(model, x, device):
+            return model(x.cuda())
+
+
+        def main():
+            parser = argparse.ArgumentParser()
+            parser.add_argument("--device", default="{0}")
+            where = torch.device(parser.parse_args().device)
+            evaluate(nn.Linear(3, 3).to(where), torch.ones(2, 3), where)
+
+
+        main()
+        """,
+        [("cpu", ["TDV018"]), ("cuda", [])],
+    ),
+    "a device that names the CPU is written where a thing on a GPU is asked for": (
+        """
+        def beside(x: torch.Tensor):
+            where = "cpu"
+            if x.is_cuda:
+                where = {0}
+            print(x.to("cuda:1"))
+            return torch.zeros(3, device=where) + x
+        """,
+        [('"cuda"', ["TDV016"]), ("x.device", [])],
+    ),
+}
+
+
+@pytest.mark.parametrize(("code", "ways"), CASES.values(), ids=CASES)
+def test_each_is_told_wrong_and_not_right(
+    code: str, ways: Ways, told_each_way: Callable[[str, str, Ways], None]
+) -> None:
+    """Each way of writing it is told of where it is wrong, and only there."""
+    told_each_way(START, code, ways)
+
+
+# -- what only those who select it are told
+
+
+def _told(program: str, rule: str, path: str = "net.py") -> list[str]:
+    return [one.code for one in findings(textwrap.dedent(program), path, Config(select=(rule,)))]
+
+
+OPTED: dict[str, tuple[str, str, Sequence[tuple[str, bool]]]] = {
+    "a function holds tensors of the one around it": (
+        "TDV110",
+        """
+        import torch
+        from functools import partial
+        from torch import nn
+
+
+        def normalized(x, mean):
+            return x - mean
+
+
+        class Detector(nn.Module):
+            def __init__(self, means, where):
+                super().__init__()
+                mean = torch.Tensor(means).to(where).view(-1, 1, 1)
+                self.normalizer = {0}
+
+            def forward(self, images):
+                return [self.normalizer(image) for image in images]
+        """,
+        [
+            ("lambda x: x - mean", True),
+            ("partial(normalized, mean=mean)", True),
+            ("lambda x: x - mean.to(x.device)", False),
+            ("lambda x, mean: x - mean", False),
+            ("partial(normalized, mean=0.5)", False),
+        ],
+    ),
+    "a function of another file makes a table": (
+        "TDV110",
+        """
+        from torch import nn
+        from .layers import {0} as make
+
+
+        class Reader(nn.Module):
+            def __init__(self, width):
+                super().__init__()
+                self.table = make(100, width)
+
+            def forward(self, x):
+                return x + self.table[:, : x.size(1)]
+        """,
+        [("positional_encoding", True), ("sincos_pos_embed", True), ("build_layer", False)],
+    ),
+    "a table that nothing shows to be one": (
+        "TDV110",
+        """
+        from torch import nn
+        from .layers import positional_encoding
+
+
+        class Reader(nn.Module):
+            def __init__(self, width):
+                super().__init__()
+                self.table = positional_encoding(100, width)
+
+            def forward(self, x):
+                return {0}
+        """,
+        [("x + self.table[:, : x.size(1)]", True), ("self.table(x)", False), ("x + self.table[0]", False)],
+    ),
+    "an accelerator is written out where there is no other machine": (
+        "TDV104",
+        """
+        import torch
+        from exllamav2 import ExLlamaV2
+
+
+        def framed(model: ExLlamaV2, embeddings: torch.Tensor, end: int):
+            last = model.forward(torch.tensor([end])).to({0})
+            rows = embeddings.size(0)
+            embeddings = embeddings.view(rows, -1)
+            return torch.cat((embeddings, last))
+        """,
+        [('"cuda:0"', True), ("embeddings.device", False)],
+    ),
+    "a number is told apart from its device": (
+        "TDV109",
+        """
+        import torch
+        from whisper import Model, Voice
+
+
+        def load(name, device, device_index=0):
+            model = Model(name, device=device, device_index=device_index)
+            return model, Voice({0})
+        """,
+        [
+            ("torch.device(device)", True),
+            ("torch.device(device, device_index)", False),
+            ('torch.device(f"{device}:{device_index}")', False),
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(("rule", "code", "ways"), OPTED.values(), ids=OPTED)
+def test_each_is_told_to_those_who_select_it(rule: str, code: str, ways: Sequence[tuple[str, bool]]) -> None:
+    """Each way of writing it is told of where it is wrong, and only there."""
+    for put, wrong in ways:
+        assert bool(_told(code.replace("{0}", put), rule)) == wrong, put
+
+
+def test_a_tensor_that_gets_another_shape_later_says_where_it_is() -> None:
+    """What was moved by then can be moved where the argument is, which was not bound anew before."""
+    _, code, _ = OPTED["an accelerator is written out where there is no other machine"]
+    program = textwrap.dedent(code.replace("{0}", '"cuda:0"'))
+    (found,) = findings(program, "net.py", Config(select=("TDV104",)))
+    assert found.fix is not None
+    assert [edit.content for edit in found.fix.edits] == ["embeddings.device"]
+
+
+def _told_there(root: Path, path: str, program: str, *rules: str) -> list[str]:
+    """The same of a file of a repository."""
+    (root / ".git").mkdir(exist_ok=True)
+    (root / ".git" / "HEAD").touch()
+    (root / path).parent.mkdir(parents=True, exist_ok=True)
+    text = textwrap.dedent(program)
+    (root / path).write_text(text, encoding="utf-8")
+    told = check_source(text, str(root / path), Config(select=rules), DiskSources())
+    return [one.code for one in told]
+
+
+ELBO = """
+import torch
+
+
+class Elbo:
+    def loss(self, log_pq):
+        rank = torch.argsort(log_pq)
+        return torch.index_select(torch.arange(self.num_particles) + 1, -1, rank)
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "rules"), [("pyro/infer/elbo.py", ["TDV106"]), ("other/elbo.py", ["TDV005"])]
+)
+def test_a_default_device_of_a_library_is_no_answer_to_where(
+    path: str, rules: list[str], tmp_path: Path
+) -> None:
+    """Of Pyro's own functions nothing is told by default, since programs set a default device; but to those who want every place told."""
+    assert _told_there(tmp_path, path, ELBO, "TDV005", "TDV106") == rules
+
+
+@pytest.mark.parametrize(("written", "rules"), [('"cuda"', ["TDV109"]), ("x.device", [])])
+def test_an_index_is_lost_where_nothing_is_on_a_second_gpu(
+    written: str, rules: list[str], tmp_path: Path
+) -> None:
+    """By default it is told of where a second one is used; else to those who want all doubts."""
+    program = f"""
+    import torch
+
+
+    def beside(x: torch.Tensor):
+        where = "cpu"
+        if x.is_cuda:
+            where = {written}
+        return torch.zeros(3, device=where) + x
+    """
+    assert _told_there(tmp_path, "beside.py", program, "TDV016", "TDV109") == rules
+
+
+@pytest.mark.parametrize(
+    ("given", "rules"), [("", ["TDV107"]), (', map_location="cpu"', [])], ids=["nowhere", "to the CPU"]
+)
+def test_weights_of_an_address_are_mapped(given: str, rules: list[str], tmp_path: Path) -> None:
+    """Of a project that saves none nothing is told by default: whoever published its weights may have saved them on a GPU."""
+    program = f"""
+    from torch.utils import model_zoo
+
+
+    def load_pretrained(model, cfg):
+        model.load_state_dict(model_zoo.load_url(cfg["url"]{given}))
+    """
+    (tmp_path / "other.py").write_text("import torch\n", encoding="utf-8")
+    assert _told_there(tmp_path, "helpers.py", program, "TDV009", "TDV107") == rules
+
+
+@pytest.mark.parametrize(
+    ("note", "rules"), [("np.ndarray", ["TDV103"]), ("npt.NDArray[np.float32]", ["TDV103"]), ("float", [])]
+)
+def test_an_argument_is_said_to_be_an_array(note: str, rules: list[str]) -> None:
+    """A tensor that somebody else has placed is read by NumPy where it meets an array."""
+    program = f"""
+    import numpy as np
+    import numpy.typing as npt
+    import torch
+
+
+    def masked(grad: torch.Tensor, mask: {note}):
+        return grad * mask
+    """
+    assert _told(program, "TDV103") == rules
+
+
+def test_a_function_that_brings_its_tensors_is_the_cure() -> None:
+    """A lambda that holds tensors brings them to its argument, whatever else has their names."""
+    program = """
+    import torch
+    from torch import nn
+
+
+    class Detector(nn.Module):
+        def __init__(self, means):
+            super().__init__()
+            mean = torch.Tensor(means)
+            self.normalizer = lambda x: x.mean(keepdim=True) - clip(mean, mean=1)
+
+        def forward(self, images):
+            return self.normalizer(images)
+    """
+    (found,) = findings(textwrap.dedent(program), "net.py", Config(select=("TDV110",)))
+    assert found.fix is not None
+    (edit,) = found.fix.edits
+    assert edit.content == (
+        "self.normalizer = lambda x: x.mean(keepdim=True) - clip(mean.to(x.device), mean=1)"
+    )
+
+
+# -- projects
+
+
+SCRIPT = """\
+import torch
+import helpers
+from torch import nn
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def main():
+    net = nn.Linear(3, 3).to(device)
+    print(net(helpers.halved(torch.ones(2, 3))))
+
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("last", "found"), [('if __name__ == "__main__":\n    main()\n', ["TDV001"]), ("", [])]
+)
+def test_a_script_in_a_package_imports_what_stands_beside_it(
+    last: str, found: list[str], tmp_path: Path, checked: Callable[[Path, dict[str, str], str], list[str]]
+) -> None:
+    """Python looks first in the directory of the script that it runs, whatever `__init__.py` makes of it."""
+    files = {
+        "styles/neural/__init__.py": "",
+        "styles/neural/train.py": SCRIPT + last,
+        "styles/neural/helpers.py": "def halved(batch):\n    return batch.div(2)\n",
+    }
+    assert checked(tmp_path, files, "styles/neural/train.py") == found
+
+
+@pytest.mark.parametrize(("starts", "found"), [("mp.spawn(run, nprocs=4)", []), ("run(0)", ["TDV016"])])
+def test_ranks_are_indices_where_all_who_import_start_their_processes(
+    starts: str, found: list[str], tmp_path: Path, checked: Callable[[Path, dict[str, str], str], list[str]]
+) -> None:
+    """A program that starts its processes itself has them on one machine."""
+    loads = """
+    import torch
+    import torch.distributed as dist
+
+
+    def load(name):
+        return torch.load(name, map_location=torch.device("cuda", dist.get_rank()))
+    """
+    run = f"""
+    import torch.multiprocessing as mp
+    from weights import load
+
+
+    def run(rank):
+        load("net.pt")
+
+
+    {starts}
+    """
+    files = {"weights.py": textwrap.dedent(loads), "run.py": textwrap.dedent(run), "pyproject.toml": ""}
+    assert checked(tmp_path, files, "weights.py") == found
+
+
+@pytest.mark.parametrize(("body", "found"), [("ids = ids.to(device)", []), ("ids = ids.long()", ["TDV001"])])
+def test_a_device_that_nobody_reads_brings_nothing(
+    body: str, found: list[str], tmp_path: Path, checked: Callable[[Path, dict[str, str], str], list[str]]
+) -> None:
+    """The project's `forward` says what becomes of the device that an unknown model is told."""
+    model = f"""
+    from torch import nn
+
+
+    class Clap(nn.Module):
+        def forward(self, words, device=None):
+            ids = words
+            {body}
+            return self.table(ids)
+    """
+    train = """
+    import torch
+    from somewhere import create_model
+
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    model = create_model("clap").to(device)
+    print(model(torch.ones(2, 3).long(), device))
+    """
+    files = {"model.py": textwrap.dedent(model), "train.py": textwrap.dedent(train), "pyproject.toml": ""}
+    assert checked(tmp_path, files, "train.py") == found
