@@ -129,6 +129,202 @@ CASES: dict[str, tuple[str, Ways]] = {
         """,
         [('"cuda"', ["TDV016"]), ("x.device", [])],
     ),
+    "in which mode a module is nobody follows": (
+        """
+        def collect(module: nn.Module):
+            return module.register_forward_hook(lambda m, a, out: {0})
+
+
+        class Service:
+            def __init__(self):
+                self.device = device
+                self.model = nn.Linear(3, 3).to(device)
+                collect(self.model)
+
+            @torch.no_grad()
+            def __call__(self, x):
+                return self.model(x.to(self.device)).numpy()
+
+
+        print(Service()(torch.ones(2, 3)))
+        """,
+        [("out.cpu() if not m.training else out", []), ("out.cpu()", []), ("out * 2", ["TDV010"])],
+    ),
+    "a hook moves the module before each call": (
+        """
+        class Offload:
+            def before(self, module, args, kwargs):
+                module.{0}
+                return tuple(one.to(device) for one in args), kwargs
+
+            def after(self, module, args, kwargs, output):
+                module.to("cpu")
+                return output
+
+
+        net, hook = nn.Linear(3, 3), Offload()
+        net.register_forward_pre_hook(hook.before, with_kwargs=True)
+        net.register_forward_hook(hook.after, with_kwargs=True)
+        x = torch.ones(2, 3, device=device)
+        for _ in range(2):
+            x = x + net(x)
+        """,
+        [("to(device)", []), ("train()", ["TDV004"])],
+    ),
+    "a part replaces its parameters by others": (
+        """
+        class Adapter(nn.Module):
+            def __init__(self, base):
+                super().__init__()
+                self.base = base
+                self.low = nn.Parameter(torch.zeros(2, 3))
+
+            def finalize(self):
+                weight = self.base.weight
+                for name, p in list(self._parameters.items()):
+                    if p is not None:
+                        {0}
+                return self
+
+            def forward(self, x):
+                return self.base(x) + x @ self.low.T @ self.low
+
+
+        def adapted(model):
+            for name in [name for name, part in model.named_modules() if isinstance(part, nn.Linear)]:
+                parent, _, leaf = name.rpartition(".")
+                setattr(model.get_submodule(parent), leaf, Adapter(model.get_submodule(name)).finalize())
+            return model
+
+
+        net = nn.Sequential(nn.Linear(3, 3))
+        net.to(device)
+        print(adapted(net)(torch.ones(2, 3).to(device)))
+        """,
+        [
+            ("setattr(self, name, nn.Parameter(p.data.to(device=weight.device, dtype=weight.dtype)))", []),
+            ("p.requires_grad_(True)", ["TDV008"]),
+        ],
+    ),
+    "what a dataset holds is made on the default device": (
+        """
+        from torch.utils.data import DataLoader, TensorDataset
+
+        {0}
+
+
+        def corpus(n):
+            return torch.rand(n, 3), torch.rand(n, 3)
+
+
+        def main():
+            net = nn.Linear(3, 3).to(device)
+            for x, _ in DataLoader(TensorDataset(*corpus(8))):
+                print(net(x))
+
+
+        main()
+        """,
+        [("torch.set_default_device(device)", []), ("torch.manual_seed(0)", ["TDV001"])],
+    ),
+    "a class applies what moves it to tensors that are there under a condition": (
+        """
+        class Carrier(nn.Module):
+            def _apply(self, fn, recurse=True):
+                super()._apply(fn, recurse)
+                for name, held in list(vars(self).items()):
+                    if torch.is_tensor(held):
+                        {0}
+                return self
+
+
+        class Block(Carrier):
+            def __init__(self, n, shift):
+                super().__init__()
+                self.layer = nn.Linear(n, n)
+                self.mask = torch.ones(n) if shift else None
+
+            def forward(self, x):
+                h = self.layer(x)
+                return h if self.mask is None else h + self.mask
+
+
+        print(Block(3, True).to(device)(torch.ones(2, 3).to(device)))
+        """,
+        [("setattr(self, name, fn(held))", [])],
+    ),
+    "a function is called without any of its further options": (
+        """
+        from types import SimpleNamespace
+
+
+        def options(**overrides):
+            opt = SimpleNamespace(device=device)
+            for name, value in overrides.items():
+                setattr(opt, name, value)
+            return opt
+
+
+        net = nn.Linear(3, 3).to(options({0}).device)
+        print(net(torch.ones(2, 3)))
+        """,
+        [("", ["TDV001"]), ('device="cpu"', [])],
+    ),
+    "a flag says that something comes to the CPU": (
+        """
+        class Encoder(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = nn.Linear(3, 3)
+
+            def encode(self, x, {0}: bool = True, as_array: bool = False):
+                out = self.layer(x).detach()
+                if {0}:
+                    out = out.cpu()
+                return out.numpy() if as_array else out
+        """,
+        [("output_to_cpu", []), ("rounded", ["TDV010"])],
+    ),
+    "a module brings to the CPU what it keeps": (
+        """
+        class Stft(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("basis", torch.ones(4, 1, 3))
+
+            def transform(self, x):
+                y = {0}
+                return y[:, :2], y[:, 2:]
+
+            def forward(self, x):
+                self.magnitude, self.phase = self.transform(x)
+                return nn.functional.conv_transpose1d(torch.cat([self.magnitude, self.phase], 1), self.basis)
+        """,
+        [("nn.functional.conv1d(x.cuda(), self.basis).cpu()", []), ("torch.zeros(1, 4, 5)", ["TDV006"])],
+    ),
+    "a script makes all on an accelerator": (
+        """
+        def create(path):
+            net = nn.Linear(3, 3).to(device)
+            if path:
+                net.load_state_dict(torch.load(path)["net"])
+            return net
+
+
+        def train(args):
+            net = create(args.path)
+            torch.save({{"net": net.state_dict()}}, args.path)
+
+
+        if __name__ == "__main__":
+            {0}
+            train(parse())
+        """,
+        [
+            ('torch.set_default_tensor_type("torch.cuda.FloatTensor")', []),
+            ("torch.manual_seed(0)", ["TDV009"]),
+        ],
+    ),
 }
 
 
@@ -138,6 +334,31 @@ def test_each_is_told_wrong_and_not_right(
 ) -> None:
     """Each way of writing it is told of where it is wrong, and only there."""
     told_each_way(START, code, ways)
+
+
+OF_OPTIONS = """
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--device", default="{1}")
+    args = parser.parse_args()
+    net = nn.Linear(3, 3).to({0})
+    return net(torch.ones(2, 3).cuda())
+
+
+main()
+"""
+
+
+def test_a_program_takes_its_device_from_where_its_options_are(
+    told_each_way: Callable[[str, str, Ways], None],
+) -> None:
+    """The CPU by default, and an accelerator is named without asking."""
+    ways: Ways = [
+        (("args.device", "cpu"), ["TDV018"]),
+        (("args.device", "cuda"), []),
+        (('"cuda"', "cpu"), []),
+    ]
+    told_each_way(START.rpartition("device =")[0], OF_OPTIONS, ways)
 
 
 # -- what only those who select it are told
@@ -403,7 +624,14 @@ def test_a_script_in_a_package_imports_what_stands_beside_it(
     assert checked(tmp_path, files, "styles/neural/train.py") == found
 
 
-@pytest.mark.parametrize(("starts", "found"), [("mp.spawn(run, nprocs=4)", []), ("run(0)", ["TDV016"])])
+@pytest.mark.parametrize(
+    ("starts", "found"),
+    [
+        ("mp.spawn(run, nprocs=4)", []),
+        ("run(0)", ["TDV016"]),
+        ("mp.spawn(run, nprocs=4) if alone else run(0)  # torchrun run.py", ["TDV016"]),
+    ],
+)
 def test_ranks_are_indices_where_all_who_import_start_their_processes(
     starts: str, found: list[str], tmp_path: Path, checked: Callable[[Path, dict[str, str], str], list[str]]
 ) -> None:
@@ -456,3 +684,37 @@ def test_a_device_that_nobody_reads_brings_nothing(
     """
     files = {"model.py": textwrap.dedent(model), "train.py": textwrap.dedent(train), "pyproject.toml": ""}
     assert checked(tmp_path, files, "train.py") == found
+
+
+PENALTY = """
+import torch
+
+
+def penalty(critic, real, fake):
+    share = torch.rand(real.size(0), 1)
+    mixed = (share * real + (1 - share) * fake).requires_grad_(True)
+    score = {0}
+    return torch.autograd.grad(score.sum(), mixed, create_graph=True)[0].norm()
+"""
+
+
+@pytest.mark.parametrize(("score", "found"), [("critic(mixed)", ["TDV005"]), ("mixed.square()", [])])
+def test_what_runs_a_model_and_differentiates_prepares_nothing(
+    score: str, found: list[str], tmp_path: Path, checked: Callable[[Path, dict[str, str], str], list[str]]
+) -> None:
+    """A plain function of a program whose file speaks of no device works where the model does that it is given."""
+    train = """
+    import torch
+    from losses import penalty
+    from options import options
+
+
+    class Trainer:
+        def __init__(self, opt, critic):
+            self.device, self.critic = opt.device, critic.to(opt.device)
+
+        def step(self, real, fake):
+            return penalty(self.critic, real.to(self.device), fake.to(self.device))
+    """
+    files = {"losses.py": PENALTY.format(score), "train.py": textwrap.dedent(train)}
+    assert checked(tmp_path, files, "losses.py") == found

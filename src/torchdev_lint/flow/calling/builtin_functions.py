@@ -124,6 +124,8 @@ def call_builtin(frame: Frame, name: str, site: CallSite, call_value: Callable[.
             under = name_given(site, 1)
             named = UNKNOWN if under is None else Literal(under)
             registration.attach(frame, first, named, values[2], site.positional()[2].node, site.node)
+            if under is None and isinstance(values[2], Tensor):
+                registration.forget_where(frame, first)
             return UNKNOWN
         case "setattr" if values:
             forget_attributes(frame, first)

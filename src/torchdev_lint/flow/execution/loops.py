@@ -15,6 +15,7 @@ from torchdev_lint.flow.domain.conditions import (
 from torchdev_lint.flow.domain.environment import Environment, merge, merge_all
 from torchdev_lint.flow.domain.values import (
     UNKNOWN,
+    Entries,
     Items,
     Many,
     Object,
@@ -43,9 +44,12 @@ def visit_For(frame: Frame, node: cst.For) -> None:
     known = is_exact(frame, iterable) and not (
         counts_only(node.iter) and not indexes_with(frame, node.target, [node.body])
     )
+    nothing = _is_over_no_options(frame, node.iter, iterable)
     # nested loops multiply: beyond the budget each body is run once
     again = 2 if frame.analysis.budget > 0 else 1
-    if known:
+    if nothing:
+        items = []
+    elif known:
         items = rounds(frame, iterable)
     elif isinstance(iterable := opened(frame, iterable), Many) and iterable.each and again > 1:
         items = list(iterable.each)
@@ -73,6 +77,24 @@ def visit_For(frame: Frame, node: cst.For) -> None:
         owners=owners,
     )
     _forget_changed(frame, node)
+
+
+def _is_over_no_options(frame: Frame, node: cst.BaseExpression, iterable: Value) -> bool:
+    """Whether a loop goes over the `**options` of a function that was called without any: nobody else can put some there."""
+    match node:
+        case cst.Call(
+            func=cst.Attribute(value=cst.Name(value=name), attr=cst.Name(value="items" | "keys" | "values"))
+        ):
+            pass
+        case cst.Name(value=name):
+            pass
+        case _:
+            return False
+    options = None if frame.function is None else frame.function.node.params.star_kwarg
+    empty = iterable == Items(()) or (
+        isinstance(iterable, Entries) and not (iterable.entries or iterable.open)
+    )
+    return empty and options is not None and options.name.value == name
 
 
 def _forget_changed(frame: Frame, node: cst.For) -> None:

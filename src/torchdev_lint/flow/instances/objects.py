@@ -481,7 +481,7 @@ def _move(frame: Frame, thing: Object, device: Device, seen: frozenset[object], 
     if applied is not None:
         # the class says for itself what moves with it
         attributes = {
-            name: unknown_tensor() if isinstance(held, Tensor) and _may_apply_to(frame, state, name) else held
+            name: _applied(held) if _may_apply_to(frame, state, name) else held
             for name, held in attributes.items()
         }
         # `self.device_ = fn(torch.zeros(1)).device`: where it has come to
@@ -509,6 +509,17 @@ def _move(frame: Frame, thing: Object, device: Device, seen: frozenset[object], 
     if not seen:
         parameter_aliases.move(frame, parameters, device)
         module_slices.follow(frame)
+
+
+def _applied(held: Value) -> Value:
+    """What an attribute holds once a class has applied something to it: a tensor is anywhere, `torch.ones(3) if shifted else None`."""
+    match held:
+        case Tensor():
+            return unknown_tensor()
+        case Either(guard, then, otherwise):
+            return Either(guard, _applied(then), _applied(otherwise))
+        case _:
+            return held
 
 
 def _forget_plain_tensors(frame: Frame, thing: Object, seen: frozenset[object]) -> None:

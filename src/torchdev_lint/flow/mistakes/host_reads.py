@@ -15,8 +15,10 @@ from torchdev_lint.flow.calling.callsites import CallSite
 from torchdev_lint.flow.domain.conditions import Atom, Formula, Key, Not, Or, atoms, negate
 from torchdev_lint.flow.domain.lattice import (
     UNKNOWN_DEVICE,
+    Choice,
     Conflict,
     Cpu,
+    Device,
     Leaf,
     Level,
     Symbol,
@@ -66,13 +68,28 @@ def check_method(frame: Frame, receiver: Value, name: str, site: CallSite) -> No
     if (found is None or found.level != Level.CERTAIN) and not is_chosen(frame, site.node, site.receiver):
         _note_unproven(frame, site, f".{name}()", site.receiver, receiver)
     if found is not None and found.level != Level.NO:
-        if found.level != Level.CERTAIN and host_was_chosen(frame.env.path):
+        if found.level != Level.CERTAIN and (
+            host_was_chosen(frame.env.path) or _is_brought_on_demand(operand.device)
+        ):
             return
         if is_chosen(frame, site.node, site.receiver) or kept_defaults.stays_default(frame, found.right):
             return
         report = _reported(frame, operand, found)
         if report is not None:
             _publish(frame, site.node, f".{name}()", report, found)
+
+
+_HOST = re.compile(r"(?i)(?:^|_)(?:cpu|host|numpy|np)(?:_|$)")
+
+
+def _is_brought_on_demand(device: Device) -> bool:
+    """Whether a flag of the caller's says that something comes to the CPU, `if output_to_cpu:`: who says no wants no arrays."""
+    while isinstance(device, Choice):
+        flags = [atom.text for atom in atoms(device.guard)]
+        if any(map(_HOST.search, flags)) and any(isinstance(one, Cpu) for one in leaves(device)):
+            return True
+        device = device.then if isinstance(device.then, Choice) else device.otherwise
+    return False
 
 
 def _reported(frame: Frame, operand: Operand, found: Conflict) -> Report | None:

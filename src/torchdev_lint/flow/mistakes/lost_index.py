@@ -49,6 +49,8 @@ _LAUNCHED_ON_ONE_MACHINE = re.compile(
 """Signs that the program tells ranks from indices, or runs on one machine only (who starts the processes knows how many)."""
 
 _SPAWNS = re.compile(r"\.spawn\b|\bspawn\(")
+_IS_STARTED = re.compile(r"(?i)torchrun|distributed\.launch|SLURM|env://|\binit_process_group\((?!.*rank *=)")
+"""Signs that whoever starts the program starts all of its processes, on any number of machines."""
 
 _CHANGES_CURRENT = re.compile(r"\bset_device\b|cuda\.device\(|cuda\.device_of\(")
 """What makes another GPU than the first the current one."""
@@ -525,9 +527,13 @@ def check_rank(frame: Frame, node: cst.BaseExpression) -> None:
 
 
 def _is_run_on_one_machine(analysis: Analysis) -> bool:
-    """Whether all that import the file start their processes themselves, on the machine that they run on: `mp.spawn(main, nprocs=4)`."""
-    users = list(importing(analysis, analysis.source.path))
-    return bool(users) and all(_SPAWNS.search(text) is not None for _, text in users)
+    """Whether those that import the file start their processes themselves, on the machine that they run on: `mp.spawn(main, nprocs=4)`.
+
+    All that do it, of those that have several processes.
+    """
+    users = [text for _, text in importing(analysis, analysis.source.path)]
+    alone = [text for text in users if _SPAWNS.search(text) is not None]
+    return bool(alone) and not any(_IS_STARTED.search(text) for text in users)
 
 
 def _publish(

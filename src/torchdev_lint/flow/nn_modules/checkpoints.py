@@ -30,7 +30,7 @@ from torchdev_lint.flow.nn_modules import (
 )
 from torchdev_lint.flow.nn_modules.saved_files import SAVING, saved_from_host
 from torchdev_lint.flow.project import reach
-from torchdev_lint.flow.project.accelerator_needs import needs_accelerator
+from torchdev_lint.flow.project.accelerator_needs import is_run_there, needs_accelerator
 from torchdev_lint.flow.read_alone import read_on_host
 from torchdev_lint.flow.read_alone.evidence import in_a_test
 from torchdev_lint.flow.syntax.trees import dotted, walk
@@ -103,6 +103,7 @@ def _was_saved_here(frame: Frame, call: cst.Call, use: _Use) -> bool:
         or use.holds_numbers
         or _is_on_accelerator(frame)
         or needs_accelerator(frame)
+        or is_run_there(frame.analysis.module)
         or loading_scopes.has_one_device(frame)
         or frame.analysis.learn(saved_from_host, frame.analysis)
         or loading_callers.follows_training(frame, call)

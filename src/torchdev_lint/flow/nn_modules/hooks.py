@@ -14,9 +14,9 @@ import libcst as cst
 
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.calling.callsites import Argument, CallSite
-from torchdev_lint.flow.domain.conditions import Key
+from torchdev_lint.flow.domain.conditions import Key, atoms
 from torchdev_lint.flow.domain.immutable import replace
-from torchdev_lint.flow.domain.lattice import Anywhere, leaves
+from torchdev_lint.flow.domain.lattice import Anywhere, Choice, leaves
 from torchdev_lint.flow.domain.values import (
     NONE,
     UNKNOWN,
@@ -33,13 +33,16 @@ from torchdev_lint.flow.domain.values import (
     join,
 )
 from torchdev_lint.flow.instances.confinement import only_computes
+from torchdev_lint.flow.instances.objects import forget_device
 from torchdev_lint.flow.nn_modules import brought_by_hooks, module_containers
 from torchdev_lint.flow.nn_modules.brought_by_hooks import BEFORE
-from torchdev_lint.flow.syntax.trees import SCOPES, remembered, walk
+from torchdev_lint.flow.syntax.trees import SCOPES, all_parameters, dotted, remembered, walk
+from torchdev_lint.torch_api.modules import IN_PLACE_MOVES
 
 CallValue = Callable[[Frame, Value, CallSite], Value]
 
 _REGISTERED = ("hooks",)
+_WANDERS = "moved by a hook before each call"
 _AFTER = "register_forward_hook"
 REGISTERS = frozenset({_AFTER, "register_full_backward_hook", "register_backward_hook", BEFORE})
 """Methods of a module that take a hook."""
@@ -69,6 +72,8 @@ def register(frame: Frame, thing: Object, name: str, site: CallSite) -> Value | 
         if name == BEFORE:
             # the hook may bring the inputs to the module
             frame.set_state(thing, replace(frame.state(thing), moves_inputs=True))
+            if _moves_module(function):
+                frame.analysis.notes[_WANDERS, thing.key] = True
         return None
     table: _Table = frame.analysis.notes.setdefault(_REGISTERED, {})
     known = table.setdefault(thing.key, [])
@@ -76,6 +81,25 @@ def register(frame: Frame, thing: Object, name: str, site: CallSite) -> Value | 
     if hook not in known:
         known.append(hook)
     return frame.result_of(site.node)
+
+
+def _moves_module(hook: Value) -> bool:
+    """Whether a hook moves the module that it is given, as its text shows: `module.to(self.execution_device)`."""
+    match hook:
+        case Partial(function=inner):
+            return _moves_module(inner)
+        case Function(node=cst.FunctionDef() as node, owner=owner):
+            names = [one.name.value for one in all_parameters(node.params)]
+            module = names[owner is not None : 1 + (owner is not None)]
+            return any(
+                isinstance(part, cst.Call)
+                and isinstance(part.func, cst.Attribute)
+                and part.func.attr.value in IN_PLACE_MOVES
+                and [dotted(part.func.value)] == module
+                for part in walk(node.body)
+            )
+        case _:
+            return False
 
 
 def _called(frame: Frame, hook: Value) -> Value:
@@ -92,6 +116,8 @@ def is_some_part(thing: Object) -> bool:
 
 def inputs(frame: Frame, thing: Object, site: CallSite, call_value: CallValue) -> CallSite:
     """The call of a module as its `forward` sees it: with what its pre-hooks make of the inputs."""
+    if (_WANDERS, thing.key) in frame.analysis.notes:
+        forget_device(frame, thing, even_moved=True)
     table: _Table | None = frame.analysis.notes.get(_REGISTERED)
     before = [] if not table else [one.function for one in table.get(thing.key, ()) if one.name == BEFORE]
     state = frame.state(thing)
@@ -183,7 +209,20 @@ def _instead(returned: Value, result: Value, *, sure: bool) -> Value:
         return join(returned.guard, then, _instead(returned.otherwise, result, sure=sure))
     if returned in (NONE, result):
         return result
-    return returned if sure else UNKNOWN
+    return returned if sure and _is_settled(returned) else UNKNOWN
+
+
+def _is_settled(returned: Value) -> bool:
+    """Whether nothing but the machine's devices decides where something is.
+
+    `out if module.training else out.cpu()`: in which mode a module is nobody follows.
+    """
+    device = returned.device if isinstance(returned, Tensor) else None
+    while isinstance(device, Choice):
+        if any(atom.kind not in ("available", "count", "device-type") for atom in atoms(device.guard)):
+            return False
+        device = device.then if isinstance(device.then, Choice) else device.otherwise
+    return True
 
 
 _CHANGES_IN_PLACE = frozenset(

@@ -107,7 +107,8 @@ def _element(frame: Frame, dataset: Value, site: CallSite, on_host: Tensor) -> V
                 return _item(frame, dataset, site, on_host)
             if not state.api.rpartition(".")[2][:1].isupper() or state.moves_inputs:
                 return UNKNOWN  # whoever made it may have put it anywhere
-            return on_host
+            # tensors that nobody has seen are made where all are by default
+            return on_host if frame.env.default_device == CPU else UNKNOWN
         case Items() | Many():
             return element_of(dataset)
         case Either(guard, then, otherwise):

@@ -377,6 +377,20 @@ def publish_kept_module(frame: Frame, node: cst.CSTNode, found: Conflict) -> boo
     return True
 
 
+def forget_where(frame: Frame, thing: Value) -> None:
+    """A tensor becomes an attribute under a computed name: it may replace a parameter that was elsewhere, and so all of them.
+
+    `setattr(self, name, nn.Parameter(p.to(device)))`, for each of a module's parameters.
+    """
+    if isinstance(thing, Object) and frame.state(thing).kind == "module":
+        frame.set_state(thing, replace(frame.state(thing), device=UNKNOWN_DEVICE))
+
+
+def _was_brought_to_host(leaf: Leaf) -> bool:
+    """Whether the program brought a tensor to the CPU before it kept it, `x.cpu()`: what computes with it there is likely there, too."""
+    return leaf.origin is not None and leaf.origin.root().what == "moved"
+
+
 def publish_tensor(
     frame: Frame,
     node: cst.CSTNode,
@@ -388,7 +402,9 @@ def publish_tensor(
     target: str | None,
 ) -> None:
     """A tensor that is an unregistered attribute met one that is elsewhere."""
-    if found.level != Level.CERTAIN and _is_brought_from_outside(frame, site.name):
+    if found.level != Level.CERTAIN and (
+        _is_brought_from_outside(frame, site.name) or _was_brought_to_host(found.right)
+    ):
         return
     value = assigned_value(site.node, site.name)
     origin = found.right.origin

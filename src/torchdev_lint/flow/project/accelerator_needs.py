@@ -10,7 +10,7 @@ import libcst as cst
 from torchdev_lint.flow.activation.analysis import Analysis
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.domain.values import Api, Function
-from torchdev_lint.flow.syntax.trees import all_parameters, dotted, remembered, walk
+from torchdev_lint.flow.syntax.trees import all_parameters, dotted, is_main_guard, remembered, walk
 from torchdev_lint.torch_api.libraries import ACCELERATOR_ONLY
 
 _WAITS = re.compile(r"torch\.cuda\.synchronize\(\)|\bProfilerActivity\.CUDA\b")
@@ -39,6 +39,23 @@ def is_marked_function(function: Function) -> bool:
 def insists(node: cst.FunctionDef | cst.Lambda) -> bool:
     """Whether a function raises by itself where there is no accelerator: its default device is what it says that it needs."""
     return not isinstance(node, cst.Lambda) and any(map(_is_demand, walk(node.body)))
+
+
+_BY_DEFAULT = re.compile(r"""^torch\.set_default_(?:tensor_type|device)\(\s*['"]?(?:torch\.)?cuda\b""")
+
+
+@remembered(cst.Module)
+def is_run_there(module: cst.Module) -> bool:
+    """Whether a script begins with making all tensors on an accelerator, whatever the machine: without one it does not come far.
+
+    `if __name__ == "__main__": torch.set_default_tensor_type("torch.cuda.FloatTensor"); train()`.
+    """
+    code = module.code_for_node
+    return any(
+        isinstance(part, cst.SimpleStatementLine) and _BY_DEFAULT.match(code(part).strip()) is not None
+        for line in module.body
+        for part in (line.body.body if isinstance(line, cst.If) and is_main_guard(line.test) else (line,))
+    )
 
 
 _ONLY_THERE = frozenset(f"torch.cuda.{name}" for name in ("Stream", "CUDAGraph", "graph"))

@@ -10,6 +10,7 @@ import libcst as cst
 
 from torchdev_lint.flow.domain.conditions import Key, atoms
 from torchdev_lint.flow.domain.lattice import Accelerator, Choice, Cpu, Symbol, leaves
+from torchdev_lint.flow.domain.values import Object
 from torchdev_lint.flow.project import accelerator_programs
 from torchdev_lint.flow.project.settled_flags import is_among, settled_in
 from torchdev_lint.flow.syntax.trees import dotted, remembered, walk
@@ -94,6 +95,10 @@ def _device_with_a_fallback(frame: Frame, kind: str) -> tuple[str, str] | None:
                 return (name, name) if _places(frame.analysis, name) else None
         if isinstance(device, Symbol) and _is_host_by_default(frame.analysis, device):
             return (name, name) if _places(frame.analysis, name) else None
+    for name, value in frame.visible_names() if frame.analysis.option_defaults else ():
+        if isinstance(value, Object) and _is_host_by_default(frame.analysis, Symbol(("device", value.key))):
+            told = f"{name}.device"
+            return (told, told) if frame.analysis.says(re.compile(rf"{told}\s*[,)]")) else None
     return None
 
 

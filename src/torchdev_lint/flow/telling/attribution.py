@@ -32,7 +32,7 @@ from torchdev_lint.flow.domain.lattice import (
     describe,
     leaves,
 )
-from torchdev_lint.flow.domain.values import Entries, Items, Many, Object, State, Tensor, Value
+from torchdev_lint.flow.domain.values import Entries, Function, Items, Many, Object, State, Tensor, Value
 from torchdev_lint.flow.project import private_helpers, reach, siblings
 from torchdev_lint.flow.project.absent_arguments import is_never_given
 from torchdev_lint.flow.project.caller_results import is_moved_then
@@ -52,6 +52,7 @@ from torchdev_lint.flow.read_alone.host_functions import (
     transforms_of,
 )
 from torchdev_lint.flow.syntax.trees import (
+    all_parameters,
     dotted,
     goes_to_cpu,
     holds,
@@ -366,8 +367,22 @@ def _is_of_program(frame: Frame) -> bool:
     function = frame.outermost()
     owner = None if function is None else function.owner
     if not known or owner is None or not owner.is_module:
-        return bool(known)
+        return bool(known) and not (function is not None and _differentiates(analysis, function))
     return analysis.imports.runs_on_host()
+
+
+_DIFFERENTIATES = re.compile(r"\bautograd\.grad\(|\.backward\(|\.requires_grad_\(|\benable_grad\(")
+
+
+def _differentiates(analysis: Analysis, function: Function) -> bool:
+    """Whether a function runs a model that it is given, and computes gradients: it works where the model does, and prepares nothing."""
+    if _DIFFERENTIATES.search(analysis.text(function.node)) is None:
+        return False
+    given = {one.name.value for one in all_parameters(function.node.params)}
+    return any(
+        isinstance(part, cst.Call) and isinstance(part.func, cst.Name) and part.func.value in given
+        for part in walk(function.node.body)
+    )
 
 
 def _is_transform(frame: Frame) -> bool:
