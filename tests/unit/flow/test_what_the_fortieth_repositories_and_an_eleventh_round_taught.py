@@ -101,6 +101,17 @@ CASES: dict[str, tuple[str, Ways]] = {
         """,
         [("cuda()", ["TDV018"]), ("to(device)", [])],
     ),
+    "what is compared is moved": (
+        """
+        def right(model, x, y, device):
+            scores = model(x.to(device))
+            return (scores.argmax(1) == y.{0}).sum().item()
+
+
+        print(right(nn.Linear(3, 3).to(device), torch.ones(2, 3), torch.ones(2).long(), device))
+        """,
+        [("cuda()", ["TDV018"]), ("to(device)", [])],
+    ),
     "an option says the CPU where nobody says another": (
         """
         def evaluate(model, x, device):
@@ -460,6 +471,7 @@ OPTED: dict[str, tuple[str, str, Sequence[tuple[str, bool]]]] = {
         """,
         [
             ("torch.device(device)", True),
+            ('device == "cuda"', False),
             ("torch.device(device, device_index)", False),
             ('torch.device(f"{device}:{device_index}")', False),
         ],

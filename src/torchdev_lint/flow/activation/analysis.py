@@ -141,7 +141,7 @@ class Analysis:
     quiet: int = 0
     """While positive, device literals are mere text: compared, printed, used as keys."""
     printed: int = 0
-    """How many of these are arguments of what prints: in a function that is called there, literals are put to use."""
+    """How many of these are printed or compared: in a function that is called there, literals are put to use."""
     sets_default_device: bool = False
     """Whether a function of the file sets the default device: a context manager may do it."""
     redeemed: set[int] = field(default_factory=set)
@@ -343,7 +343,7 @@ class Quietly:
 
 
 class Printed:
-    """The arguments of what prints, or looks at something, are evaluated."""
+    """What is printed, looked at or compared is evaluated."""
 
     __slots__ = ("analysis",)
 
@@ -360,7 +360,7 @@ class Printed:
 
 
 class PutToUse:
-    """The body of a function is executed that was called in such arguments, and in nothing else that is mere text."""
+    """The body of a function is executed that was called there, and in nothing else that is mere text."""
 
     __slots__ = ("analysis", "printed")
 

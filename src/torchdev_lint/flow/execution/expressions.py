@@ -7,6 +7,7 @@ from contextlib import nullcontext
 
 import libcst as cst
 
+from torchdev_lint.flow.activation.analysis import Printed
 from torchdev_lint.flow.activation.frame import Frame, expression
 from torchdev_lint.flow.calling import arrays, choices, paths, registries
 from torchdev_lint.flow.calling.functions import evaluate_defaults
@@ -407,7 +408,7 @@ def visit_Comparison(frame: Frame, node: cst.Comparison) -> Value:
         return Truth(told)
     if (typed := truths.tensor_type_is(frame, node)) is not None:
         return Truth(typed)
-    with frame.quietly():
+    with Printed(frame.analysis):
         left = frame.evaluate(node.left)
         comparisons = [(target.operator, frame.evaluate(target.comparator)) for target in node.comparisons]
     device_objects.check_chain(frame, node, [left, *(value for _, value in comparisons)])

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from torchdev_lint.flow.activation.placement_events import DoubtfulDevice
+from torchdev_lint.flow.mistakes import doubtful_numbers
 from torchdev_lint.flow.read_alone.device_spellings import (
     ANY,
     INDEXED,
@@ -82,6 +83,9 @@ def _with_name(
     word = str(literal.evaluated_value)
     parsed = api.parse(word)
     if parsed is None or parsed[1] is not None:
+        return
+    apart = doubtful_numbers.told_apart(scope.node)
+    if apart is not None and dotted(device) == apart[0]:
         return
     found = kinds(scope, device)
     missed = {OBJECT, PLAIN_OBJECT}

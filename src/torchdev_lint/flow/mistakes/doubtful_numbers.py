@@ -14,16 +14,25 @@ from torchdev_lint.flow.syntax.trees import all_parameters, dotted
 _NUMBER = re.compile(r"^(?:device|gpu|cuda)_?(?:index|idx|ids?|num|number|ordinal)$")
 
 
+def told_apart(node: cst.CSTNode) -> tuple[str, str] | None:
+    """The parameters of a function that is told the type of a device and its number: the first has no index."""
+    if not isinstance(node, cst.FunctionDef):
+        return None
+    given = [one.name.value for one in all_parameters(node.params)]
+    number = next((one for one in given if _NUMBER.match(one)), None)
+    device = next((one for one in given if one in ("device", "device_type")), None)
+    return None if number is None or device is None else (device, number)
+
+
 def check_function(scope: Scope, node: cst.FunctionDef) -> Iterator[DoubtfulDevice]:
     """`Model(device=device, device_index=index)`, and `torch.device(device)` beside it: the first of all, whatever the index is.
 
     Nothing is said where the function puts the two together: `f"{device}:{index}"`, `torch.device(device, index)`.
     """
-    given = [one.name.value for one in all_parameters(node.params)]
-    number = next((one for one in given if _NUMBER.match(one)), None)
-    device = next((one for one in given if one in ("device", "device_type")), None)
-    if number is None or device is None:
+    apart = told_apart(node)
+    if apart is None:
         return
+    device, number = apart
     handed_on = False
     alone: list[cst.Call] = []
     for part in scope.nodes:

@@ -205,7 +205,9 @@ def see(
     call: cst.Call | None = None,
 ) -> None:
     """Record one evaluation of an accelerator literal; without an index it names the current device."""
-    if frame.analysis.quiet or (index or 0) > MAX_INDEX:
+    # what is printed or compared may be a name, but what `.cuda()` does is done there, too
+    quiet = frame.analysis.quiet - (frame.analysis.printed if form == "cuda-method" else 0)
+    if quiet or (index or 0) > MAX_INDEX:
         return
     guarded = is_guarded(frame, kind, index or 0) or (
         index == 0
