@@ -16,11 +16,12 @@ Finds submodules that are assigned to a module after its `.to(device)` or `.cuda
     model.fc = nn.Linear(512, 10).to(device)
 
 ## Fix safety
-Safe when a name in scope certainly holds the module's device: `.to(device)` is added to the new part.
+Safe when a name in scope certainly holds the module's device: `.to(device)` is added to the new part. Unsafe where a function of
+another file attaches it: the module is moved once more, behind the call, if it was moved in the same block.
 
 ## Known limits
-Of a part that a function of another file attaches to the module which it is given, the call is reported, and nothing is fixed: that
-call, or the move, belongs elsewhere. A later `.to(device)` of the whole module mends it and silences the rule.
+Of a part that a function of another file attaches to the module which it is given, the call is reported: that call, or the move,
+belongs elsewhere. A later `.to(device)` of the whole module mends it and silences the rule.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.flow.activation.events import LateSubmodule
-from torchdev_lint.rules.base import Finding, NodeFix, Note, Rule
+from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Note, Rule
 from torchdev_lint.rules.edits import moved
 from torchdev_lint.rules.stories import notes
 
@@ -62,4 +63,7 @@ class LateSubmoduleRule(Rule):
         if event.value is not None and event.target is not None:
             edits = moved(event.value, f".to({event.target})", parenthesize=event.needs_parentheses)
             fix = NodeFix(edits, Applicability.SAFE, f"Move it with `.to({event.target})`")
+        elif event.again is not None:
+            edit = NodeEdit(event.again, "after", f"\n{event.indentation}{event.move}")
+            fix = NodeFix((edit,), Applicability.UNSAFE, f"Move the module again, with `{event.move}`")
         yield Finding(event.node, message, shown, fix)

@@ -730,3 +730,87 @@ def test_what_runs_a_model_and_differentiates_prepares_nothing(
     """
     files = {"losses.py": PENALTY.format(score), "train.py": textwrap.dedent(train)}
     assert checked(tmp_path, files, "losses.py") == found
+
+
+LORA = """
+import torch
+from torch import nn
+
+
+class Lora(nn.Module):
+    def __init__(self, base):
+        super().__init__()
+        self.base = base
+        self.low = nn.Parameter(torch.zeros(2, 3))
+
+    def forward(self, x):
+        return self.base(x) + x @ self.low.T @ self.low
+
+
+class Block(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.query = nn.Linear(width, width)
+
+    def forward(self, x):
+        return x + self.query(x)
+
+
+class Net(nn.Module):
+    def __init__(self, width=3, depth=2):
+        super().__init__()
+        self.layers = nn.ModuleList(Block(width) for _ in range(depth))
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+def inject(model, names):
+    hits = [(m, n, c) for m in model.modules() for n, c in m.named_children() if n in names]
+    for part, name, child in hits:
+        setattr(part, name, Lora(child))
+    return len(hits)
+"""
+
+
+@pytest.mark.parametrize(
+    ("moves", "again"),
+    [
+        (["net = Net().to(device)"], "net.to(device)"),
+        (["net = Net()", "net.to(device=device)"], "net.to(device=device)"),
+        (["net = Net()", "if True:", "    net.to(device)"], None),
+        (["net = Net().to(device)", "device = pick(device)"], None),
+    ],
+    ids=["made and moved", "moved", "moved elsewhere", "another device since"],
+)
+def test_a_module_is_moved_again_behind_the_call_that_attaches_parts(
+    moves: list[str], again: str | None, tmp_path: Path
+) -> None:
+    """A function of another file attaches them: the move is written once more where the call is."""
+    (tmp_path / "lora.py").write_text(LORA, encoding="utf-8")
+    lines = [
+        "import torch",
+        "from lora import Net, inject",
+        "",
+        "",
+        "def main():",
+        '    there = device = torch.device("cuda" if torch.cuda.is_available() else "cpu")',
+        *(f"    {line}" for line in moves),
+        '    count = inject(net, ("query",))',
+        "    print(count, net(torch.ones(2, 3).to(there)))",
+        "",
+        "",
+        "main()",
+        "",
+    ]
+    text = "\n".join(lines)
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "HEAD").touch()
+    (tmp_path / "train.py").write_text(text, encoding="utf-8")
+    told = check_source(text, str(tmp_path / "train.py"), Config(select=("TDV008",)), DiskSources())
+    fixes = [one.fix for one in told]
+    assert len(fixes) == 1
+    written = [edit.content for edit in fixes[0].edits] if fixes[0] is not None else None
+    assert written == (None if again is None else [f"\n    {again}"])

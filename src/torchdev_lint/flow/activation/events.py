@@ -237,7 +237,8 @@ class LateSubmodule:
     """A part was attached to a module that had been moved already; `target` names the module's device.
 
     `by`: the function of another file that attaches it, to the module that it is given; then `node` is the call of it.
-    `own`: the module is one that the class of the method keeps.
+    `own`: the module is one that the class of the method keeps. `again`: behind which statement it can be moved once more, as
+    `move` says, both with `indentation`.
     """
 
     node: Any
@@ -251,6 +252,9 @@ class LateSubmodule:
     needs_parentheses: bool = False
     by: str = ""
     own: bool = False
+    again: Any = None
+    move: str = ""
+    indentation: str = ""
 
 
 @dataclass(frozen=True, slots=True)

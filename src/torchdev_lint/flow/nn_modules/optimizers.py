@@ -25,7 +25,7 @@ from torchdev_lint.flow.domain.values import (
 )
 from torchdev_lint.flow.nn_modules import parameter_groups
 from torchdev_lint.flow.project.project_calls import argument_at
-from torchdev_lint.flow.syntax.trees import all_parameters, dotted, transfers, walk
+from torchdev_lint.flow.syntax.trees import all_parameters, binds, blocks, dotted, transfers, walk
 from torchdev_lint.torch_api.optimizers import OPTIMIZERS, STATE_FROM_THE_START
 
 OF_PARAMETER = "optimizer state"
@@ -249,41 +249,13 @@ def _called(frame: Frame, thing: Object) -> str:
 def _place_before(frame: Frame, state: cst.CSTNode, move: cst.CSTNode) -> tuple[cst.CSTNode | None, str]:
     """The statement that made the state, if the move may be written before it, with its indentation."""
     module = frame.analysis.module
-    for block, indentation in _blocks(module, module.default_indent):
+    for block, indentation in blocks(module, module.default_indent):
         lines = [line for line in block if isinstance(line, cst.SimpleStatementLine)]
         made = [line for line in lines if any(part is state for part in walk(line))]
         moved = [line for line in lines if any(part is move for part in walk(line))]
         if made and moved and isinstance(moved[0].body[0], cst.Expr) and moved[0].body[0].value is move:
             between = block[block.index(made[0]) : block.index(moved[0])]
-            if any(_binds(line, move) for line in between):
+            if any(binds(line, move) for line in between):
                 return None, ""
             return made[0].body[0], indentation
     return None, ""
-
-
-def _binds(line: cst.CSTNode, move: cst.CSTNode) -> bool:
-    """Whether a statement gives a value to a name in the move."""
-    names = {node.value for node in walk(move) if isinstance(node, cst.Name)}
-    return any(
-        isinstance(node, cst.AssignTarget)
-        and isinstance(node.target, cst.Name)
-        and node.target.value in names
-        for node in walk(line)
-    )
-
-
-def _blocks(scope: cst.CSTNode, indent: str, outer: str = "") -> Iterator[tuple[list[cst.CSTNode], str]]:
-    """The blocks of statements in a scope, each with its indentation."""
-    if isinstance(scope, cst.Module):
-        yield [*scope.body], ""
-        for statement in scope.body:
-            yield from _blocks(statement, indent, "")
-        return
-    for child in scope.children:
-        if isinstance(child, cst.IndentedBlock):
-            inner = outer + (child.indent or indent)
-            yield [*child.body], inner
-            for line in child.body:
-                yield from _blocks(line, indent, inner)
-        elif isinstance(child, (cst.Else, cst.If, cst.ExceptHandler, cst.Finally)):
-            yield from _blocks(child, indent, outer)

@@ -57,6 +57,7 @@ from torchdev_lint.flow.nn_modules.hidden_modules import (
     is_list_of_function,
     place_for_apply,
 )
+from torchdev_lint.flow.nn_modules.moved_again import place_behind
 from torchdev_lint.flow.syntax.trees import dotted, holds, names_of_script, remembered, walk
 from torchdev_lint.flow.telling.cures import target_expression
 from torchdev_lint.flow.torch_calls import operands
@@ -554,6 +555,7 @@ def check_late(frame: Frame, thing: Object, node: cst.CSTNode, seen: set[object]
         if target is not None and there is not frame:
             bound_last = frame.analysis.learn(names_of_script, frame.source.module)
             target = None if target.partition(".")[0] in bound_last else target
+        again = place_behind(frame, late.node, found.left)
         frame.analysis.publish(
             ("late", id(late.node)),
             LateSubmodule(
@@ -568,6 +570,9 @@ def check_late(frame: Frame, thing: Object, node: cst.CSTNode, seen: set[object]
                 needs_parentheses=value is not None and operands.needs_parentheses(value),
                 by=_function_called(late.node),
                 own=_is_own(holder, late.node) or _is_moved_in_file(frame, found.left),
+                again=None if again is None else again.statement,
+                move="" if again is None else again.move,
+                indentation="" if again is None else again.indentation,
             ),
         )
     return behind

@@ -344,3 +344,31 @@ def bound_to(scope: cst.CSTNode, name: str) -> Iterator[cst.BaseExpression]:
                                 yield given.value
                     case _:
                         pass
+
+
+def binds(line: cst.CSTNode, part: cst.CSTNode) -> bool:
+    """Whether a statement gives a value to a name in something."""
+    names = {node.value for node in walk(part) if isinstance(node, cst.Name)}
+    return any(
+        isinstance(node, cst.AssignTarget)
+        and isinstance(node.target, cst.Name)
+        and node.target.value in names
+        for node in walk(line)
+    )
+
+
+def blocks(scope: cst.CSTNode, indent: str, outer: str = "") -> Iterator[tuple[list[cst.CSTNode], str]]:
+    """The blocks of statements in a scope, each with its indentation."""
+    if isinstance(scope, cst.Module):
+        yield [*scope.body], ""
+        for statement in scope.body:
+            yield from blocks(statement, indent, "")
+        return
+    for child in scope.children:
+        if isinstance(child, cst.IndentedBlock):
+            inner = outer + (child.indent or indent)
+            yield [*child.body], inner
+            for line in child.body:
+                yield from blocks(line, indent, inner)
+        elif isinstance(child, (cst.Else, cst.If, cst.ExceptHandler, cst.Finally)):
+            yield from blocks(child, indent, outer)
