@@ -31,7 +31,7 @@ What is asked must be where *another* thing is, in the same function, or in a ca
 `setup.cfg` or `pyproject.toml` that presents it), nothing is reported where the programs that the file is part of name no GPU by a number
 other than 0 (copies of `DataParallel` are each on their current one), or where they call `set_device`; else such programs are reported
 although they run. Ranks are not reported in tests, nor in files that speak of a local rank, of `device_count()`, of `spawn` or of
-`init_process_group`.
+`init_process_group`, nor where files that import this one start their processes by `spawn` and none is started by a launcher.
 """
 
 from __future__ import annotations

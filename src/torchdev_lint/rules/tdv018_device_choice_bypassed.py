@@ -2,8 +2,8 @@
 
 ## What it does
 Finds `.cuda()`, and `"cuda"`, `"mps"`, `"xpu"` (without an index) where something is put on them, in a program that decides elsewhere:
-a device in scope that is the CPU on a machine without an accelerator, or a flag (`use_cuda`, `args.gpu`) under which the same
-function moves other things.
+a device in scope that is the CPU on a machine without an accelerator, one that callers hand over or that an option names
+(`--device`, the CPU by default), or a flag (`use_cuda`, `args.gpu`) under which the same function moves other things.
 
 ## Why it fails
 The rest of the program runs without an accelerator, and this place raises there: `AssertionError: Torch not compiled with CUDA enabled`

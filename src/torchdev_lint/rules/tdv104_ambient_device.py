@@ -2,8 +2,9 @@
 
 ## What it does
 Finds tensors that a function, or a module's method, puts on `torch.device("cuda" if torch.cuda.is_available() else "cpu")` (also under
-the name of a constant, or by `.cuda()` where one is available), and then uses together with an argument or with the module's own
-parameters. Off by default: in a program that puts everything on one such device nothing is wrong.
+the name of a constant, or by `.cuda()` where one is available), or on `"cuda:0"` in a file that does not run without a GPU, and then
+uses together with an argument or with the module's own parameters. Off by default: in a program that puts everything on one such
+device nothing is wrong.
 
 ## Why it fails
 What is available says nothing of where the model is. With the model on the CPU of a machine that has a GPU, or on its second

@@ -342,20 +342,17 @@ class Quietly:
         self.analysis.quiet -= 1
 
 
-class Printed:
+class Printed(Quietly):
     """What is printed, looked at or compared is evaluated."""
 
-    __slots__ = ("analysis",)
-
-    def __init__(self, analysis: Analysis) -> None:
-        self.analysis = analysis
+    __slots__ = ()
 
     def __enter__(self) -> None:
-        self.analysis.quiet += 1
+        super().__enter__()
         self.analysis.printed += 1
 
     def __exit__(self, *error: object) -> None:
-        self.analysis.quiet -= 1
+        super().__exit__(*error)
         self.analysis.printed -= 1
 
 

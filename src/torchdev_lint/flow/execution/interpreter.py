@@ -385,6 +385,6 @@ def settle_literals(analysis: Analysis) -> list[DeviceLiteral]:
         # what every caller hands over is the choice of the program, which the function alone does not show
         choices = {use.chosen for use in called}
         chosen = choices.pop() if shown.chosen is None and len(choices) == 1 else shown.chosen
-        bare_name = id(shown.node) not in bare
-        settled.append(replace(shown, guarded=guarded, parenthesize=bare_name, chosen=chosen))
+        parenthesize = id(shown.node) not in bare
+        settled.append(replace(shown, guarded=guarded, parenthesize=parenthesize, chosen=chosen))
     return with_several(analysis.module, settled)

@@ -6,7 +6,6 @@ import libcst as cst
 
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.activation.placement_events import AmbientDevice
-from torchdev_lint.flow.domain.conditions import Atom, atoms
 from torchdev_lint.flow.domain.lattice import (
     Accelerator,
     Choice,
@@ -16,6 +15,7 @@ from torchdev_lint.flow.domain.lattice import (
     Level,
     Symbol,
     describe,
+    device_atoms,
     leaves,
 )
 from torchdev_lint.flow.mistakes import literals
@@ -69,7 +69,7 @@ def _whatever_is_there(frame: Frame, device: Device) -> Accelerator | None:
     """
     if isinstance(device, Accelerator) and device.index == 0 and literals.is_guarded(frame, device.type, 0):
         return device
-    if not isinstance(device, Choice) or any(atom.kind != "available" for atom in _atoms(device)):
+    if not isinstance(device, Choice) or any(atom.kind != "available" for atom in device_atoms(device)):
         return None
     found: Accelerator | None = None
     for leaf in leaves(device):
@@ -81,12 +81,6 @@ def _whatever_is_there(frame: Frame, device: Device) -> Accelerator | None:
             case _:
                 return None
     return found
-
-
-def _atoms(device: Device) -> set[Atom]:
-    if not isinstance(device, Choice):
-        return set()
-    return set(atoms(device.guard)) | _atoms(device.then) | _atoms(device.otherwise)
 
 
 def _is_given(frame: Frame, device: Symbol) -> bool:

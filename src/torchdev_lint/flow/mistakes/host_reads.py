@@ -15,7 +15,6 @@ from torchdev_lint.flow.calling.callsites import CallSite
 from torchdev_lint.flow.domain.conditions import Atom, Formula, Key, Not, Or, atoms, negate
 from torchdev_lint.flow.domain.lattice import (
     UNKNOWN_DEVICE,
-    Choice,
     Conflict,
     Cpu,
     Device,
@@ -23,6 +22,7 @@ from torchdev_lint.flow.domain.lattice import (
     Level,
     Symbol,
     conflict,
+    device_atoms,
     leaves,
 )
 from torchdev_lint.flow.domain.values import Either, Items, Literal, Many, Object, Tensor, Unknown, Value
@@ -84,12 +84,8 @@ _HOST = re.compile(r"(?i)(?:^|_)(?:cpu|host|numpy|np)(?:_|$)")
 
 def _is_brought_on_demand(device: Device) -> bool:
     """Whether a flag of the caller's says that something comes to the CPU, `if output_to_cpu:`: who says no wants no arrays."""
-    while isinstance(device, Choice):
-        flags = [atom.text for atom in atoms(device.guard)]
-        if any(map(_HOST.search, flags)) and any(isinstance(one, Cpu) for one in leaves(device)):
-            return True
-        device = device.then if isinstance(device.then, Choice) else device.otherwise
-    return False
+    named = any(_HOST.search(atom.text) for atom in device_atoms(device))
+    return named and any(isinstance(one, Cpu) for one in leaves(device))
 
 
 def _reported(frame: Frame, operand: Operand, found: Conflict) -> Report | None:

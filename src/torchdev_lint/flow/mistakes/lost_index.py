@@ -269,18 +269,20 @@ def check_device_argument(frame: Frame, argument: Argument, *, of_device: bool =
         check_rank(frame, node)
         return
     if isinstance(node, cst.SimpleString) and node.raw_value == "cuda" and not of_device:
-        found = _meant(frame)
-        if found is not None:
-            meant = found
-            _publish(frame, node, "guarded", frame.analysis.text(node), meant, ((node, meant),))
+        _check_current(frame, node)
+
+
+def _check_current(frame: Frame, node: cst.BaseExpression) -> None:
+    """The current device is named where another thing is known to be on a CUDA device."""
+    meant = _meant(frame)
+    if meant is not None:
+        _publish(frame, node, "guarded", frame.analysis.text(node), meant, ((node, meant),))
 
 
 def check_string(frame: Frame, node: cst.BaseExpression) -> None:
     """`device = "cpu"`, and `device = "cuda"` where another thing is known to be on a CUDA device."""
-    if type(node) is cst.SimpleString and node.raw_value == "cuda":
-        meant = _meant(frame)
-        if meant is not None and _is_used_as_device(frame, node):
-            _publish(frame, node, "guarded", frame.analysis.text(node), meant, ((node, meant),))
+    if type(node) is cst.SimpleString and node.raw_value == "cuda" and _is_used_as_device(frame, node):
+        _check_current(frame, node)
 
 
 def check_device_object(frame: Frame, call: cst.BaseExpression, made: Value) -> None:
@@ -288,9 +290,8 @@ def check_device_object(frame: Frame, call: cst.BaseExpression, made: Value) -> 
     device = device_values.as_device(made)
     if not (isinstance(device, Accelerator) and device.type == "cuda" and device.index is None):
         return
-    meant = _meant(frame)
-    if meant is not None and isinstance(call, cst.Call):
-        _publish(frame, call, "guarded", frame.analysis.text(call), meant, ((call, meant),))
+    if isinstance(call, cst.Call):
+        _check_current(frame, call)
 
 
 def check_choice(frame: Frame, node: cst.IfExp, test: Formula, then: Value, otherwise: Value) -> None:

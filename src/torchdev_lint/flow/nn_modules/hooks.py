@@ -14,9 +14,9 @@ import libcst as cst
 
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.calling.callsites import Argument, CallSite
-from torchdev_lint.flow.domain.conditions import Key, atoms
+from torchdev_lint.flow.domain.conditions import Key
 from torchdev_lint.flow.domain.immutable import replace
-from torchdev_lint.flow.domain.lattice import Anywhere, Choice, leaves
+from torchdev_lint.flow.domain.lattice import Anywhere, device_atoms, leaves
 from torchdev_lint.flow.domain.values import (
     NONE,
     UNKNOWN,
@@ -217,12 +217,9 @@ def _is_settled(returned: Value) -> bool:
 
     `out if module.training else out.cpu()`: in which mode a module is nobody follows.
     """
-    device = returned.device if isinstance(returned, Tensor) else None
-    while isinstance(device, Choice):
-        if any(atom.kind not in ("available", "count", "device-type") for atom in atoms(device.guard)):
-            return False
-        device = device.then if isinstance(device.then, Choice) else device.otherwise
-    return True
+    return not isinstance(returned, Tensor) or all(
+        atom.kind in ("available", "count", "device-type") for atom in device_atoms(returned.device)
+    )
 
 
 _CHANGES_IN_PLACE = frozenset(

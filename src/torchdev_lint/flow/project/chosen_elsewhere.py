@@ -98,7 +98,7 @@ def _device_with_a_fallback(frame: Frame, kind: str) -> tuple[str, str] | None:
     for name, value in frame.visible_names() if frame.analysis.option_defaults else ():
         if isinstance(value, Object) and _is_host_by_default(frame.analysis, Symbol(("device", value.key))):
             told = f"{name}.device"
-            return (told, told) if frame.analysis.says(re.compile(rf"{told}\s*[,)]")) else None
+            return (told, told) if frame.analysis.says(re.compile(rf"{re.escape(told)}\s*[,)]")) else None
     return None
 
 
