@@ -180,7 +180,7 @@ def test_fixing_leaves_a_good_program_alone(
 ENCODINGS: dict[str, Callable[[bytes], bytes]] = {
     "windows newlines below a byte order mark": lambda data: b"\xef\xbb\xbf" + data.replace(b"\n", b"\r\n"),
     "latin-1": lambda data: b"# -*- coding: latin-1 -*-\n# caf\xe9 \xa0\n" + data,
-    "tabs": lambda data: data.replace(b"\n    ", b"\n\t").replace(b"\t    ", b"\t\t"),
+    "tabs": lambda data: re.sub(rb"(?m)^(?:    )+", lambda match: b"\t" * (len(match[0]) // 4), data),
     "no newline at the end": lambda data: data.rstrip(b"\n"),
 }
 """Ways to write a program down that its fix must keep."""

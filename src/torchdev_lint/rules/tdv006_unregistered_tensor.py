@@ -41,7 +41,7 @@ from typing import TYPE_CHECKING, ClassVar
 from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.flow.activation.events import UnregisteredTensor
 from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Note, Rule
-from torchdev_lint.rules.edits import moved
+from torchdev_lint.rules.edits import is_brought_along, moved
 from torchdev_lint.rules.wording import quoted
 
 if TYPE_CHECKING:
@@ -74,13 +74,20 @@ def _fix(event: UnregisteredTensor) -> NodeFix | None:
         before = NodeEdit(event.listed, "before", f"{event.nn}.ParameterList({one} for t in ")
         both = (before, NodeEdit(event.listed, "after", ")"))
         return NodeFix(both, Applicability.UNSAFE, f"Keep them in `{event.nn}.ParameterList`")
-    if event.value is None or event.receiver is None:
-        return None
+    if event.value is None or event.receiver is None or (event.late and event.target is None):
+        return _at_use(event)
     if event.late:
-        if event.target is None:
-            return None
         edits = moved(event.value, f".to({event.target})", parenthesize=event.needs_parentheses)
         return NodeFix(edits, Applicability.UNSAFE, f"Move it with `.to({event.target})`")
     registered = f"{event.receiver}.register_buffer({event.named}, {event.value_text}, persistent=False)"
     edit = NodeEdit(event.node, "replace", registered)
     return NodeFix((edit,), Applicability.UNSAFE, f"Register `{event.attribute}` as a buffer")
+
+
+def _at_use(event: UnregisteredTensor) -> NodeFix | None:
+    """What cannot be registered, since it is assigned twice, or may be something else, is moved where it is used."""
+    if event.use is None or is_brought_along(event.use[0]):
+        return None
+    place, target = event.use
+    edits = moved(place.value_node, f".to({target})", parenthesize=place.needs_parentheses)
+    return NodeFix(edits, Applicability.UNSAFE, f"Move it with `.to({target})` where it is used")

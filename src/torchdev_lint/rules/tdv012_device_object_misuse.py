@@ -3,7 +3,7 @@
 ## What it does
 Finds a `torch.device` that is compared with a string (`x.device == "cpu"`, `device in ("cpu", "cuda")`) or treated as one
 (`"cuda" in device`, `device.startswith("cuda")`), truth tests of a device's index (`if device:`, `device or -1`), calls of the
-attribute `is_cuda`, device names that PyTorch does not know (`"gpu"`, `"CUDA"`), `get_device()` given as a device, and
+attributes `is_cuda` and `device`, device names that PyTorch does not know (`"gpu"`, `"CUDA"`), `get_device()` given as a device, and
 `torch.cuda.device(...)`, a context manager, given as one.
 
 ## Why it fails

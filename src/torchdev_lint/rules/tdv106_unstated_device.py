@@ -5,7 +5,7 @@ Finds `torch.zeros`, `tensor`, `rand` and the other factory functions called wit
 goes where nothing is known of it. At hand is a device, a tensor that is somewhere, `self.device`, the device of the module that the
 method belongs to; or, by what the function does with it, a tensor that comes from elsewhere:
 
-* what is made meets it in an operation, is joined with it, or is indexed by it;
+* what is made, or drawn from a distribution of what is made, meets it in an operation, is joined with it, or is indexed by it;
 * or it was made for it: with its size, with its `dtype`, in its place, to be filled with it. Then it counts that the result is handed to
   a function, returned, or kept in an attribute; as it does in a class that keeps a device, and where another branch that binds the same
   name says `device=`.
@@ -53,7 +53,8 @@ raise on an accelerator or would have been mended, 16 can be argued about (resul
 right and none is wrong.
 
 What is certain, or likely by what the function shows, is TDV001's, TDV004's, TDV005's and TDV105's. Nothing is said of what is made in
-`__init__`, in tests, data sets and transforms, unless a transform is a layer or asks its tensors for their device; nor where a library
+`__init__` (but for what meets a buffer that is registered of an argument, in a method that it is handed to), in tests, data sets and
+transforms, unless a transform is a layer or asks its tensors for their device; nor where a library
 is used with a default device.
 """
 

@@ -3,8 +3,9 @@
 ## What it does
 Finds `.numpy()` on the output of something called a model, on a gradient, on what a distribution gives, on what an object keeps and the
 method detaches, and on what a dict or list of tensors holds that a function is given, when nothing brings it to the CPU and nothing
-shows where it is; and the same given to numpy, matplotlib, scikit-learn and others, as far as it is a tensor for certain. Off by
-default: it is for those who bring code that ran on the CPU to accelerators.
+shows where it is; the same given to numpy, matplotlib, scikit-learn and others, as far as it is a tensor for certain; and
+`grad * mask.astype(np.float32)` of what PyTorch's functions are given elsewhere in the function. Off by default: it is for those who
+bring code that ran on the CPU to accelerators.
 
 ## Why it fails
 Where the model runs on an accelerator, what comes from it is there, too, and the read raises

@@ -7,11 +7,14 @@ Finds, by what the text of a function shows:
   tensor's device has an index), two devices of which one may lack it where more hangs on it than a copy;
 * devices for something else: `device_type=device` and `torch.autocast(device)`, `x.cuda(device)` and `torch.cuda.synchronize(device)` of
   what may be the CPU, `f"cuda:{device}"` of a device, `device.split(":")[1]`, `device.type` of what may be a string;
-* less than a tensor's device: `.to(x.get_device())`, `y.type(x.type())`, what the machine has
+* less than a tensor's device: `torch.empty(n, dtype=x.dtype, device="cuda")` for an argument `x`, `.to(x.get_device())`,
+  `y.type(x.type())`, what the machine has
   (`is_available()`) in a function that is given tensors, what TDV016 tells, in a program that has nothing on a second GPU, and
   `torch.device(device)` beside `Model(device=device, device_index=index)`;
 * devices that are missing: bound on one way only, None where None raises, a parameter as it was given although a default was chosen for
   it under another name, `self.device` in `to(self, device)` before it is the new one;
+* indices that stay where they came from, while what came with them is moved to the tensor that they index
+  (`table[chosen.rows.long()]` beside `chosen.ids.to(table.device)`);
 * devices that an `or` passes over: `device or "cuda" if torch.cuda.is_available() else "cpu"`, `device.index or -1`.
 
 Off by default.
@@ -112,6 +115,8 @@ _MESSAGES = {
     "none": "{text} may be None here, which raises",
     "ignored": "{text} is passed over where {other} is false: `or` binds closer than `if`",
     "zero": "{text} may be 0, which is a device: `or` takes {other} for it",
+    "index left": "{text} stays where it is, while what came with it goes to the device of {other}, which it indexes",
+    "current": "the current GPU, wherever {text} is, for which this is made",
     "number": "{text} is used without {other}, which other calls here are given along with it",
     "unbound": "{text} is bound on this way only, and used on others",
 }

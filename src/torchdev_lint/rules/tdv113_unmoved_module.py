@@ -8,7 +8,8 @@ that hold such) that code makes and nothing in sight moves, where something says
   the project;
 * the function moves another one of the same kind, or the same one in another branch, or another instance of the class;
 * a class that is no module keeps a device, moves what it runs its module on, and never moves that;
-* a class of modules moves what it is given to a device of the program, to which others of its kind move themselves.
+* a class of modules moves what it is given to a device of the program, to which others of its kind move themselves;
+* a module moves itself in `__init__` before it attaches its parts (`self.to(device)`, then `self.embed = nn.Embedding(...)`).
 
 Off by default: nobody knows that it fails.
 
@@ -89,6 +90,10 @@ class UnmovedModuleRule(Rule):
     def check(self, event: Event) -> Iterator[Finding]:
         """Every such module is a finding, where it is made."""
         assert isinstance(event, UnmovedModule)
+        if event.how == "early":
+            message = f"`{event.name}` comes before `{event.given}` is attached, which it leaves on the CPU"
+            yield Finding(event.node, message, (Note(event.use, "it is attached here"),), _fix(event))
+            return
         why, where = _SAYS[event.how]
         message = (
             f"the module `{event.name}` is made on the CPU and never moved, {why.format(given=event.given)}"
@@ -99,5 +104,8 @@ class UnmovedModuleRule(Rule):
 def _fix(event: UnmovedModule) -> NodeFix | None:
     if not event.move:
         return None
+    if event.behind is not None:
+        edit = NodeEdit(event.behind, "after", event.move)
+        return NodeFix((edit,), Applicability.UNSAFE, "Move it once more, behind its last part")
     edit = NodeEdit(event.node, "after", event.move)
     return NodeFix((edit,), Applicability.UNSAFE, f"Move it with `{event.move}`")

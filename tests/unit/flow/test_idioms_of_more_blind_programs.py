@@ -718,14 +718,16 @@ PARAMETERS = "nn.ParameterList(nn.Parameter(t, requires_grad=False) for t in {0}
     ],
 )
 def test_a_list_of_tensors_becomes_one_of_parameters(made: str, more: str, kept: bool) -> None:
-    """They move with the module, and are no parameters to be trained."""
+    """They move with the module, and are no parameters to be trained. What cannot be made one is moved where it is used."""
     text = f"{START}def make(n):\n    return [torch.ones(n) for _ in range(4)]\n{MASKS.format(made, more, '[0]' if '[[' in made else '')}"
     (one,) = findings(text, "flow.py", DEFAULT)
     assert one.code == "TDV006"
-    assert (one.fix is not None) == kept
-    if one.fix is not None:
+    assert one.fix is not None
+    if kept:
         before, after = one.fix.edits
         assert before.content + made + after.content == PARAMETERS.format(made)
+    else:
+        assert [edit.content for edit in one.fix.edits] == [".to(x.device)"]
 
 
 TURNS = """

@@ -36,18 +36,23 @@ print(Focal([0.2, 0.3, 0.5])(scores, target), Focal(0.3)(scores[:, :2], target))
 @pytest.mark.parametrize(
     ("first", "given", "moved", "found"),
     [
-        ("alpha", "alpha", "", [(11, False), (13, False)]),
-        ("None", "alpha", "", [(9, True)]),
+        ("alpha", "alpha", "", [(11, ".to(target.device)"), (13, ".to(target.device)")]),
+        ("None", "alpha", "", [(9, 'self.register_buffer("alpha", None, persistent=False)')]),
         ("alpha", "alpha", ".to(target.device)", []),
     ],
 )
 def test_numbers_that_become_a_tensor(
-    first: str, given: str, moved: str, found: list[tuple[int, bool]]
+    first: str, given: str, moved: str, found: list[tuple[int, str]]
 ) -> None:
-    """What is assigned first is no tensor, and cannot be registered: the lines that make one are at fault."""
+    """What is assigned first is no tensor, and no buffer: the lines that make one are at fault, and it is moved where it is used."""
     code = LOSS.format(first=first, given=given, moved=moved)
     told = check_source(code, "loss.py", Config(off_by_default=frozenset({"TDV101"})))
-    assert [(one.range.start.row, one.fix is not None) for one in told if one.code == "TDV006"] == found
+    fixes = [
+        (one.range.start.row, one.fix.edits[0].content)
+        for one in told
+        if one.code == "TDV006" and one.fix is not None
+    ]
+    assert fixes == found
 
 
 GENERATE = """

@@ -100,24 +100,27 @@ net(torch.zeros(2, device="cuda"))
 
 
 @pytest.mark.parametrize(
-    ("line", "result", "message"),
+    ("line", "result", "message", "fix"),
     [
         (
             "self.m = {'a': torch.ones(2)}",
             "self.fc(x) * self.m['a']",
             "a tensor in `self.m` is not registered: it stays on the CPU and meets `self.fc(x)` on `cuda`",
+            "Move it with `.to(x.device)` where it is used",
         ),
         (
             "self.m = torch.ones(2)",
             "(self.fc(\n        x)) * self.m",
             "`self.m` is not registered: it stays on the CPU and meets something on `cuda`",
+            "Register `m` as a buffer",
         ),
     ],
 )
-def test_what_an_unregistered_tensor_meets(line: str, result: str, message: str) -> None:
+def test_what_an_unregistered_tensor_meets(line: str, result: str, message: str, fix: str) -> None:
     diagnostic = found(NET.format(line, result), "TDV006")
     assert diagnostic.message == message
-    assert (diagnostic.fix is None) == ("{" in line)
+    assert diagnostic.fix is not None
+    assert diagnostic.fix.message == fix
 
 
 VISIBLE = "import os\nos.environ['CUDA_VISIBLE_DEVICES'] = '{0}'\n{1}\n"
@@ -164,7 +167,8 @@ def test_a_buffer_that_is_registered_after_the_module_was_moved_is_no_cure(
         == "`self.mask` is not registered: it stays on the CPU and meets `self.fc(x)` on `cuda`"
     )
     assert diagnostic.range.start.row == 9
-    assert (diagnostic.fix is not None) == registered
+    assert diagnostic.fix is not None
+    assert diagnostic.fix.message.startswith("Register" if registered else "Move it with `.to(x.device)`")
 
 
 @pytest.mark.parametrize(

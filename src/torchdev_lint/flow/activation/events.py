@@ -209,6 +209,8 @@ class UnregisteredTensor:
     listed: Any = None
     """The list that is assigned, if it is written out, holds tensors and stays as it is; and what `torch.nn` is called there."""
     nn: str | None = None
+    use: tuple[Place, str] | None = None
+    """Where it stands in the operation, and an expression for where that needs it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -223,7 +223,8 @@ class UnmovedModule:
 
     `how`: it `runs` on what may be elsewhere (`given`, at `use`); others `beside` it are moved (`use`); a class keeps it (`kept`) and
     moves what it runs it on; a class of modules (`class`) moves what it is given to a device of the program, and itself nowhere;
-    another `branch` moves what it makes. `move`: what to write behind the call.
+    another `branch` moves what it makes; or `node` moves the module too `early`: before `given` is attached (`use`). `move`: what to
+    write behind the call, or else `behind` a statement.
     """
 
     node: Any
@@ -232,3 +233,4 @@ class UnmovedModule:
     use: Any
     given: str = ""
     move: str = ""
+    behind: Any = None

@@ -68,6 +68,7 @@ from torchdev_lint.flow.mistakes import (
     unstated_by_use,
     unstated_devices,
     unstated_generators,
+    unstated_in_init,
 )
 from torchdev_lint.flow.mistakes.divided_work import with_several
 from torchdev_lint.flow.nn_modules import checkpoints, loaded_models
@@ -248,6 +249,7 @@ def read_alone(analysis: Analysis, function: Function) -> None:
     if owner is not None:
         receiver, env_of_self = symbolic_self(owner)
         if function.name == "__init__":
+            unstated_in_init.check(Frame(analysis, env, parent=definition, function=function), function)
             return  # was run for `self`
         env = analysis.catch_up(env_of_self.copy(), definition.env)
         env.names = {}

@@ -150,9 +150,24 @@ def _is_shared_parameter(frame: Frame, holder: Value, value: Tensor) -> bool:
     """
     match frame.assigning:
         case cst.Assign(value=cst.Name()) | cst.AnnAssign(value=cst.Name()):
-            return value.parameter and isinstance(holder, Object) and frame.state(holder).kind == "instance"
+            kept = value.parameter and isinstance(holder, Object) and frame.state(holder).kind == "instance"
+            return kept and not _is_made_by_module(frame)
         case _:
             return False
+
+
+def _is_made_by_module(frame: Frame) -> bool:
+    """Whether a module that is running makes the object: it is used before anybody moves the module, `Gaussian(self.mu).sample()`."""
+    caller = frame.caller
+    if caller is None or caller.function is None or frame.function is None:
+        return False
+    running = caller.function.receiver
+    return (
+        frame.function.name == "__init__"
+        and isinstance(running, Object)
+        and caller.state(running).kind == "module"
+        and not caller.building()
+    )
 
 
 def _is_given_elsewhere(frame: Frame, holder: Value, value: Value) -> bool:

@@ -302,10 +302,14 @@ def _handles_both(frame: Frame, node: cst.Comparison, device: cst.BaseExpression
 
 
 def check_method(frame: Frame, receiver: Value, name: str, site: CallSite) -> None:
-    """`x.is_cuda()` and `device.startswith("cuda")`."""
+    """`x.is_cuda()`, `x.device()` and `device.startswith("cuda")`."""
     assert isinstance(site.node, cst.Call)
     assert site.receiver is not None
-    if name in api.TYPE_FLAGS and isinstance(receiver, Tensor) and not (receiver.batch or receiver.mapping):
+    if (
+        isinstance(receiver, Tensor)
+        and not (receiver.batch or receiver.mapping)
+        and (name in api.TYPE_FLAGS or (name == "device" and not receiver.guess))
+    ):
         text = frame.analysis.text(site.node.func)
         frame.analysis.publish(
             ("called-flag", id(site.node)),

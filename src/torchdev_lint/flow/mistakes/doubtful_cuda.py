@@ -23,7 +23,9 @@ from torchdev_lint.flow.read_alone.device_spellings import (
 )
 from torchdev_lint.flow.syntax.trees import dotted, walk
 from torchdev_lint.torch_api import devices as api
+from torchdev_lint.torch_api.factories import FACTORIES
 
+_FACTORIES = frozenset(path.rpartition(".")[2] for path in FACTORIES)
 _WITHOUT_DEVICE = frozenset(("torch.cuda.Event", "torch.cuda.current_device"))
 _FLAG = re.compile(r"(?i)cuda|gpu")
 
@@ -32,6 +34,7 @@ def check_call(scope: Scope, node: cst.Call) -> Iterator[DoubtfulDevice]:
     """A device that may be the CPU, where no test asks about it."""
     path = dotted(node.func) or ""
     name = node.func.attr.value if isinstance(node.func, cst.Attribute) else ""
+    yield from _made_like(scope, node, name)
     of_torch = path.startswith("torch.cuda.") and name in api.TAKES_CUDA_DEVICE
     itself = isinstance(scope.node, cst.FunctionDef) and scope.node.name.value == "cuda"
     if not of_torch and (name != "cuda" or path == "torch.cuda" or itself):
@@ -57,6 +60,34 @@ def check_call(scope: Scope, node: cst.Call) -> Iterator[DoubtfulDevice]:
         yield DoubtfulDevice(
             node, "cuda only", scope.analysis.text(given), f"{path or name}", replaced, replacement
         )
+
+
+def _made_like(scope: Scope, node: cst.Call, name: str) -> Iterator[DoubtfulDevice]:
+    """`torch.empty(n, dtype=x.dtype, device="cuda")`: made for an argument, which may be on another GPU than the current one."""
+    if name not in _FACTORIES:
+        return
+    given = {one.keyword.value: one.value for one in node.args if one.keyword is not None}
+    match given:
+        case {
+            "dtype": cst.Attribute(value=cst.Name(value=tensor), attr=cst.Name(value="dtype")),
+            "device": cst.SimpleString() as device,
+        } if device.evaluated_value == "cuda":
+            pass
+        case _:
+            return
+    if scope.parameter(tensor) is None or any(
+        value is None or not _is_part(value) for value in scope.bound.get(tensor, ())
+    ):
+        return
+    yield DoubtfulDevice(device, "current", tensor, replaced=device, replacement=f"{tensor}.device")
+
+
+def _is_part(value: cst.BaseExpression) -> bool:
+    """Whether what an argument's name is given again is the same tensor in another shape."""
+    return isinstance(value, cst.Call) and (
+        isinstance(value.func, cst.Attribute)
+        and value.func.attr.value in ("contiguous", "view", "reshape", "flatten", "detach")
+    )
 
 
 def _is_number(name: str | None) -> bool:

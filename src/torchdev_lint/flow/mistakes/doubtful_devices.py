@@ -17,6 +17,7 @@ from torchdev_lint.flow.mistakes import (
     doubtful_comparisons,
     doubtful_cuda,
     doubtful_given,
+    doubtful_indices,
     doubtful_numbers,
     doubtful_uses,
 )
@@ -92,6 +93,7 @@ def _doubts(scope: Scope) -> Iterator[DoubtfulDevice]:
     if isinstance(scope.node, cst.FunctionDef):
         yield from doubtful_uses.check_function(scope, scope.node)
         yield from doubtful_numbers.check_function(scope, scope.node)
+        yield from doubtful_indices.check_function(scope, scope.node)
     for one in missing(scope):
         if one.none:
             yield DoubtfulDevice(one.node, "none", one.name)

@@ -213,26 +213,48 @@ def check_operation(frame: Frame, node: cst.BinaryOperation, left: Value, right:
 
     On the CPU that gives a tensor. `array * tensor` raises everywhere, and numbers of NumPy's, `np.float32(3)`, are numbers to PyTorch.
     """
-    if frame.reads_tried or not isinstance(left, Tensor) or left.guess or left.mapping:
+    if frame.reads_tried:
         return
     if not (isinstance(right, Object) and arrays.dimensions(frame, right)) and not _is_array(
         frame, node.right
     ):
         return
+    if not isinstance(left, Tensor) or left.guess or left.mapping:
+        _note_unproven_operand(frame, node, left)
+        return
     found = conflict(Cpu(), left.device, frame.env.path)
     if found is None or found.level == Level.NO:
         return
     report = report_at(frame, Operand(left, left.device, node.left), found)
-    if report is None:
-        return
-    text, torch = frame.analysis.text, device_values.torch_name(frame)
-    tensor = dotted(node.left)
-    written = (
-        ""
-        if torch is None or tensor is None
-        else f"{torch}.as_tensor({text(node.right)}, device={tensor}.device)"
-    )
-    _publish(frame, node, text(node), report, found, array=(node.right, written))
+    if report is not None:
+        array = node.right, _made_beside(frame, node)
+        _publish(frame, node, frame.analysis.text(node), report, found, array)
+
+
+def _note_unproven_operand(frame: Frame, node: cst.BinaryOperation, left: Value) -> None:
+    """An array is the operand of something of which the text alone shows that it is a tensor."""
+    place = place_of(frame, node.left, left)
+    what = unproven_reads.shown_by_use(frame, node.left)
+    if what:
+        read = HostRead(
+            node=node,
+            reader=frame.analysis.text(node),
+            place=place,
+            given=UNKNOWN_DEVICE,
+            given_device=what,
+            certain=False,
+            unproven=True,
+            array=(node.right, _made_beside(frame, node)),
+        )
+        frame.analysis.publish(("unproven host", id(node), id(place.node)), read)
+
+
+def _made_beside(frame: Frame, node: cst.BinaryOperation) -> str:
+    """The array that is the right operand, as a tensor where the left one is; empty where there is no way to write it."""
+    torch, tensor = device_values.torch_name(frame), dotted(node.left)
+    if torch is None or tensor is None:
+        return ""
+    return f"{torch}.as_tensor({frame.analysis.text(node.right)}, device={tensor}.device)"
 
 
 _ARRAY = re.compile(r"^(?:np|numpy)\.ndarray$|^(?:npt?\.|numpy\.typing\.)?NDArray\b")

@@ -19,6 +19,7 @@ from torchdev_lint.flow.activation.placement_events import UnmovedModule
 from torchdev_lint.flow.domain.lattice import Origin
 from torchdev_lint.flow.domain.values import Function
 from torchdev_lint.flow.instances.classes import ClassModel
+from torchdev_lint.flow.mistakes import moved_too_early
 from torchdev_lint.flow.project.project_calls import argument_given
 from torchdev_lint.flow.read_alone.evidence import TESTING, has_tests
 from torchdev_lint.flow.read_alone.host_functions import HOST_CLASS, HOST_FILE, works_on_host
@@ -69,6 +70,7 @@ def settle(analysis: Analysis, known: Sequence[Event], met: Sequence[Function]) 
     for model in models:
         if not HOST_CLASS.search(model.name) and not _is_placed(model.node):
             told += _in_class(model, models)
+            told += moved_too_early.check(model)
     spoken = {part for event in known for part in _spoken_of(event)}
     told = [event for event in told if id(event.node) not in spoken and id(event.use) not in spoken]
     return list({id(event.node): event for event in reversed(told)}.values())[::-1]

@@ -19,6 +19,7 @@ from torchdev_lint.flow.domain.values import Function, Tensor, Value
 from torchdev_lint.flow.mistakes.forwarding import parameters
 from torchdev_lint.flow.read_alone.evidence import TESTING, in_a_test
 from torchdev_lint.flow.read_alone.host_functions import draws, is_computed, works_on_host
+from torchdev_lint.flow.read_alone.written_evidence import MAKES, is_operation, path_of
 from torchdev_lint.flow.syntax.naming import is_model_name
 from torchdev_lint.flow.syntax.trees import dotted, walk
 from torchdev_lint.flow.telling import attribution
@@ -65,6 +66,35 @@ def shown(frame: Frame, reader: str, place: Place, value: Value) -> str:
         return ""
     what = _origin(frame, place.value_node)
     return what if what and _matters(frame) else ""
+
+
+def shown_by_use(frame: Frame, node: cst.BaseExpression) -> str:
+    """Where a name is that PyTorch's own functions are given, `torch.sum(grad.abs())`; empty where it may be no tensor, or is known."""
+    analysis = frame.analysis
+    if (
+        not analysis.options.audits
+        or frame.function is None
+        or analysis.muted
+        or frame.source.foreign
+        or not isinstance(node, cst.Name)
+        or not isinstance(frame.function.node, cst.FunctionDef)
+    ):
+        return ""
+    used = any(
+        isinstance(part, cst.Call)
+        and (path := path_of(frame, part.func)) is not None
+        and path not in MAKES
+        and is_operation(path)
+        and any(
+            isinstance(name, cst.Name) and name.value == node.value
+            for argument in part.args
+            for name in walk(argument.value)
+        )
+        for part in walk(frame.function.node.body)
+    )
+    given = _all_assigned(frame.function.node, node.value, node)
+    brought = any("cpu" in analysis.text(one.value) for one in given)
+    return "where it was computed" if used and given and not brought and _matters(frame) else ""
 
 
 def _is_tensor(value: Value, place: Place) -> bool:
@@ -181,6 +211,12 @@ def _of_name(frame: Frame, before: cst.Name, hops: int, found: str) -> str:
 
 def _assigned(function: cst.FunctionDef, name: str, before: cst.CSTNode) -> cst.BaseExpression | None:
     """What a name was given last before a place in the function, in the order of the text."""
+    found = _all_assigned(function, name, before)
+    return found[-1].value if found else None
+
+
+def _all_assigned(function: cst.FunctionDef, name: str, before: cst.CSTNode) -> list[cst.Assign]:
+    """The assignments of a name before a place in the function, in the order of the text, but the one that the place is in."""
     found: list[cst.Assign] = []
     for node in walk(function.body):
         if node is before:
@@ -194,7 +230,7 @@ def _assigned(function: cst.FunctionDef, name: str, before: cst.CSTNode) -> cst.
             found.append(node)
     if found and any(part is before for part in walk(found[-1])):
         found.pop()
-    return found[-1].value if found else None
+    return found
 
 
 def _of_arguments(frame: Frame, arguments: Sequence[cst.Arg], hops: int) -> str:

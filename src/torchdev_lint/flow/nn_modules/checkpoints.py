@@ -55,6 +55,8 @@ def note(frame: Frame, path: str, site: CallSite) -> None:
     if path in api.ALWAYS_WEIGHTS and (
         site.keyword("check_hash") is not None or others_weights.are_addressed(frame, site.arguments[0])
     ):
+        if site.keyword("check_hash") is None and others_weights.is_at(frame, site.arguments[0]):
+            _remember(frame, site, _target(frame, _use(frame, site), weights=True), None, borne_out=False)
         return
     use = _use(frame, site)
     is_weights = path in api.ALWAYS_WEIGHTS or use.is_checkpoint()

@@ -34,6 +34,20 @@ def are_addressed(frame: Frame, address: Argument) -> bool:
     )
 
 
+def is_at(frame: Frame, address: Argument) -> bool:
+    """Whether weights are loaded from one address that the program says, of which nobody knows where they were saved.
+
+    PyTorch's own are on the CPU (`torchvision.models`).
+    """
+    value = address.value
+    return (
+        isinstance(value, Literal)
+        and str(value.value).startswith(("https://", "http://"))
+        and "//download.pytorch.org/" not in str(value.value)
+        and "//s3.amazonaws.com/pytorch/" not in str(value.value)
+    )
+
+
 def are_named(frame: Frame, path: cst.BaseExpression, words: Sequence[str], name: str) -> bool:
     """Whether what is loaded is called what others have trained.
 

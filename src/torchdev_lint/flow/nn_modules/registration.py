@@ -14,7 +14,7 @@ from itertools import chain
 import libcst as cst
 
 from torchdev_lint.flow.activation.analysis import AttributeSite
-from torchdev_lint.flow.activation.events import LateSubmodule, UnregisteredModule, UnregisteredTensor
+from torchdev_lint.flow.activation.events import LateSubmodule, Place, UnregisteredModule, UnregisteredTensor
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.domain.immutable import replace
 from torchdev_lint.flow.domain.lattice import (
@@ -401,8 +401,9 @@ def publish_tensor(
     met: str,
     met_device: str,
     target: str | None,
+    use: tuple[Place, str] | None = None,
 ) -> None:
-    """A tensor that is an unregistered attribute met one that is elsewhere."""
+    """A tensor that is an unregistered attribute met one that is elsewhere; `use`: where it stands there, and where it should go."""
     if found.level != Level.CERTAIN and (
         _is_brought_from_outside(frame, site.name) or _was_brought_to_host(found.right)
     ):
@@ -432,6 +433,7 @@ def publish_tensor(
             if kept and not site.late and _stays_list_of_tensors(frame, value, site.name)
             else None,
             nn=name_of_nn(frame),
+            use=use,
         ),
     )
 

@@ -64,7 +64,11 @@ def with_scripts(analysis: Analysis, told: Iterable[Event], met: Iterable[Functi
         for key, event in before.items()
         if key in analysis.events and analysis.events[key] is not event
     }
-    told_anyway = [better.get(id(event), event) for event in events if not _is_refuted(analysis, event)]
+    told_anyway = [
+        better.get(id(event), event)
+        for event in events
+        if not _is_refuted(analysis, event) or _is_proved(better.get(id(event)))
+    ]
     blamed = {root for event in told_anyway if _is_certain(event) and (root := _fault(event)) is not None}
     added = [
         event
@@ -114,6 +118,11 @@ def _is_refuted(analysis: Analysis, event: Event) -> bool:
             return is_given_on_host(analysis, name, parameter) and is_only_called(analysis, name)
         case _:
             return False
+
+
+def _is_proved(event: Event | None) -> bool:
+    """Whether what was only possible is certain at another place: `self.mean` is on the CPU until `update` has replaced it."""
+    return isinstance(event, (MixedOperation, UnregisteredTensor)) and event.certain
 
 
 def _is_certain(event: Event) -> bool:

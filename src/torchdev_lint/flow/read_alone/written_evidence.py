@@ -33,6 +33,12 @@ _NO_OPERATION = re.compile(
 )
 _OPERATION = re.compile(r"^torch\.nn\.(?:functional\.|utils\.rnn\.)")
 
+DISTRIBUTION = re.compile(r"^(?:torch|pyro)\.distributions\.[A-Z]\w+$")
+"""Classes of distributions: Pyro's are PyTorch's, or like them (https://docs.pyro.ai/en/stable/distributions.html)."""
+
+PYRO_SAMPLE = "pyro.sample"
+"""`pyro.sample(name, distribution)` draws from the distribution (https://docs.pyro.ai/en/stable/primitives.html)."""
+
 
 def is_operation(path: str) -> bool:
     """Whether a function of PyTorch computes something of tensors."""

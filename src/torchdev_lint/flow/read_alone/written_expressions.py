@@ -11,8 +11,10 @@ import libcst as cst
 
 from torchdev_lint.flow.activation.frame import BUILTINS, Frame
 from torchdev_lint.flow.read_alone.written_evidence import (
+    DISTRIBUTION,
     GENERATOR,
     MAKES,
+    PYRO_SAMPLE,
     holds_nothing,
     is_operation,
     path_of,
@@ -21,6 +23,7 @@ from torchdev_lint.flow.read_alone.written_evidence import (
 from torchdev_lint.flow.read_alone.written_looks import NOTHING, ON_HOST, OPEN, Factory, Look, all_of
 from torchdev_lint.flow.syntax.trees import dotted, walk
 from torchdev_lint.torch_api.devices import DEVICE_NAME
+from torchdev_lint.torch_api.distributions import DRAWS
 from torchdev_lint.torch_api.factories import CONVERTERS, HOST_FACTORIES, TAKES_DATA
 from torchdev_lint.torch_api.tensor_methods import METADATA_ATTRIBUTES
 
@@ -243,6 +246,9 @@ class Expressions:
             return self._factory(node, path)
         if path in ("torch.autograd.Variable", "torch.nn.Parameter") and node.args:
             return self.look(node.args[0].value)
+        drawn = self._drawn(node, path)
+        if drawn is not None:
+            return drawn
         arguments = [self.look(argument.value) for argument in node.args]
         if path is not None and is_operation(path):
             device = next(
@@ -262,6 +268,22 @@ class Expressions:
             if found is not None:
                 return found
         return self._given(node, dotted(function) or "", arguments)
+
+    def _drawn(self, node: cst.Call, path: str | None) -> Look | None:
+        """What is drawn from a distribution that is made on the spot: it is where the parameters are that this is given."""
+        match node:
+            case cst.Call(func=cst.Attribute(value=cst.Call() as made, attr=cst.Name(value=name))) if (
+                name in DRAWS
+            ):
+                pass
+            case cst.Call(args=[_, cst.Arg(value=cst.Call() as made), *_]) if path == PYRO_SAMPLE:
+                pass
+            case _:
+                return None
+        family = path_of(self.frame, made.func)
+        if family is None or DISTRIBUTION.search(family) is None:
+            return None
+        return self._operation(made, list(self._spread(made)))
 
     def _spread(self, node: cst.Call) -> Iterator[Look]:
         """What a call is given, the parts of a list that is written out one by one."""

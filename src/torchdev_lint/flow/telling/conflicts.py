@@ -119,7 +119,7 @@ def check_operands(
         return beside.device
     if publish_unmoved(frame, node, report, found, beside):
         return beside.device
-    if publish_unregistered(frame, node, found, beside):
+    if publish_unregistered(frame, node, found, beside, at_fault):
         return beside.device
     if found.level == Level.CERTAIN:
         for crossed in report.crossed:
@@ -182,7 +182,7 @@ def check_index(frame: Frame, node: cst.CSTNode, table: Operand, key: Operand) -
     itself = Report(place_of(frame, table.node, table.value), frame, table.device)
     if publish_unmoved(frame, node, itself, found, key):
         return True
-    if publish_unregistered(frame, node, found, key):
+    if publish_unregistered(frame, node, found, key, table):
         return True
     place = place_of(frame, table.node, table.value)
     target = target_expression(frame, key.device, key)

@@ -41,7 +41,7 @@ from torchdev_lint.flow.telling.cures import (
     tensor_named_in,
 )
 from torchdev_lint.flow.telling.states_made import made_together
-from torchdev_lint.flow.torch_calls.operands import Operand
+from torchdev_lint.flow.torch_calls.operands import Operand, place_of
 
 WANTED = "wanted where it was moved"
 """A note of a transfer: a module was given what it moved, and so it is right, whoever else gets what comes of it."""
@@ -237,7 +237,9 @@ def _is_made_for_module(frame: Frame, found: Conflict) -> bool:
     )
 
 
-def publish_unregistered(frame: Frame, node: cst.CSTNode, found: Conflict, beside: Operand) -> bool:
+def publish_unregistered(
+    frame: Frame, node: cst.CSTNode, found: Conflict, beside: Operand, at_fault: Operand | None = None
+) -> bool:
     """Whether the tensor at fault is an attribute of a module that is not registered; then that is published."""
     site = registration.attribute_site(frame, found.right)
     if site is None:
@@ -254,8 +256,14 @@ def publish_unregistered(frame: Frame, node: cst.CSTNode, found: Conflict, besid
         written = tensor_named_in(frame, beside.node, beside.device)
         held = written is not None and re.fullmatch(r"self\.[a-z]\w*", written) is not None
         target = f"{written}.device" if held and written != f"self.{site.name}" else None
+    use = None
+    if at_fault is not None and not at_fault.changed and not frame.source.foreign:
+        named = tensor_named_in(frame, beside.node, beside.device)
+        there = f"{named}.device" if named is not None else target_expression(frame, beside.device, beside)
+        place = place_of(frame, at_fault.node, at_fault.value)
+        use = None if there is None or place.container or place.mixed else (place, there)
     registration.publish_tensor(
-        frame, node, site, found, met=met, met_device=called(found.left, moved_by), target=target
+        frame, node, site, found, met=met, met_device=called(found.left, moved_by), target=target, use=use
     )
     return True
 

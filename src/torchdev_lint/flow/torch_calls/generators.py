@@ -22,7 +22,7 @@ from torchdev_lint.flow.domain.lattice import (
 )
 from torchdev_lint.flow.domain.values import NONE, UNKNOWN, Generator, Literal, Value
 from torchdev_lint.flow.nn_modules import placements
-from torchdev_lint.flow.syntax.trees import dotted, holds, walk
+from torchdev_lint.flow.syntax.trees import dotted, holds, says_device, walk
 from torchdev_lint.flow.torch_calls import device_values
 
 
@@ -79,6 +79,8 @@ def check(frame: Frame, site: CallSite, made: Device, *, draws_indices: bool = F
     if constructor is not None and not draws_indices:
         target = _bound_target(frame, site, made, found) or _target_there(frame, made, found)
         constructor = constructor if target is not None else None
+    if found.left.origin is not None:
+        frame.analysis.notes["generator of", id(found.left.origin.root().node)] = True
     frame.analysis.publish(
         ("generator", id(site.node)),
         GeneratorMismatch(
@@ -111,8 +113,12 @@ def _publish_in_call(frame: Frame, site: CallSite, found: Conflict, *, draws_ind
     if owner is not None and holds(owner.node, root.node):
         return  # the class makes it for itself: that is told where its own file is checked
     made_here = holds(frame.analysis.module, root.node)
+    if not made_here and root.frame >= entered.uid:
+        return  # the call makes it, and hands it on: that is told where its file is checked
     node = root.node if made_here else entered.call
     name = "" if frame.function is None else f"` in `{frame.function.name}"
+    if ("generator of", id(root.node)) in frame.analysis.notes:
+        return  # told where this file itself draws with it
     frame.analysis.publish(
         ("generator", id(root.node)),
         GeneratorMismatch(
@@ -257,8 +263,19 @@ def _constructor(frame: Frame, found: Conflict) -> cst.Call | None:
         and holds(node.value, origin.node)
     }
     given = [
-        node
-        for node in walk(scope)
-        if isinstance(node, cst.Arg) and isinstance(node.value, cst.Name) and node.value.value in names
+        call
+        for call in walk(scope)
+        if isinstance(call, cst.Call)
+        for argument in call.args
+        if isinstance(argument.value, cst.Name) and argument.value.value in names
     ]
-    return origin.node if len(given) <= 1 else None
+    return origin.node if len(given) <= 1 or not any(map(_may_draw_on_host, given)) else None
+
+
+def _may_draw_on_host(call: cst.Call) -> bool:
+    """Whether a call that is given a generator is told no device: `torch.randperm(n, generator=g)`, `DataLoader(data, generator=g)`."""
+    if says_device(call.args):
+        return False
+    name = dotted(call.func) or ""
+    own = name.startswith(("torch.", "th.", "utils.data.")) or "." not in name
+    return own or name.rpartition(".")[2] in ("DataLoader", "RandomSampler", "random_split")
