@@ -173,6 +173,9 @@ CASTS = frozenset("half float double bfloat16".split())
 IN_PLACE_MOVES = frozenset("to cuda cpu to_empty".split()) | ACCELERATOR_METHODS
 """Module methods that move it in place and return it."""
 
+REGISTERING = frozenset({"register_parameter", "register_buffer"})
+"""Module methods that give it a tensor of its own."""
+
 LOADERS = frozenset({"torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"})
 """Iterating gives batches collated on the CPU, whatever `pin_memory` (torch/utils/data/_utils/collate.py)."""
 

@@ -32,27 +32,83 @@ CASES: dict[str, tuple[str, Ways]] = {
         """,
         [("device()", ["TDV012"]), ("device", [])],
     ),
-    "a module makes a helper of its parameters": (
+    "whether an index is one is asked": (
         """
-        class Gaussian:
-            def __init__(self, mu, rho):
-                self.mu, self.rho = mu, rho
-                self.kept = rho
-                self.normal = torch.distributions.Normal(0, 1)
-            def sample(self):
-                noise = self.normal.sample(self.rho.size())
-                return self.mu + self.kept * {0}
-
-        class Layer(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.mu, self.rho = nn.Parameter(torch.zeros(3)), nn.Parameter(torch.zeros(3))
-            def forward(self, x):
-                return x * Gaussian(self.mu, self.rho).sample()
-
-        print(Layer().to(device)(torch.rand(3).to(device)))
+        def mapped(build, load):
+            net = build()
+            index = next(net.parameters()).get_device()
+            print(torch.cuda.is_available())
+            return load(map_location={0})
         """,
-        [("noise", ["TDV004"]), ("noise.to(self.kept.device)", [])],
+        [
+            ("torch.device(index)", ["TDV012"]),
+            ('"cpu" if index == -1 else torch.device(index)', []),
+            ("torch.device(index) if index >= 0 else None", []),
+        ],
+    ),
+    "what is registered under a computed name": (
+        """
+        def build(params):
+            module = nn.Module()
+            for name, tensor in params.items():
+                parent = module
+                for part in name.split(".")[:-1]:
+                    parent = getattr(parent, part)
+                {0}
+            return module
+
+        data = torch.randn(8, 4, device="cuda")
+        print(torch.equal(dict(build({{"weight": data.clone()}}).named_parameters())["weight"], data))
+        """,
+        [("parent.register_parameter(name, nn.Parameter(tensor))", []), ("print(parent)", ["TDV004"])],
+    ),
+    "a function of the items of a data set": (
+        """
+        def ranked(graph, lib):
+            ranks = torch.tensor([[lib.rank(node)] for node in graph.nodes])
+            graph.feature = torch.cat([graph.feature, ranks], dim=-1)
+
+        def main(dataset, lib, loader, net):
+            {0}
+            for batch in loader:
+                print(net.to(device)(batch.to(device)))
+        """,
+        [("ranked(dataset[0], lib)", ["TDV005"]), ("dataset.apply_transform(ranked, lib=lib)", [])],
+    ),
+    "a class that works for loaders, by its name": (
+        """
+        class {0}:
+            def pack(self, samples):
+                rows = []
+                for sample in samples:
+                    ids = sample["ids"].long()
+                    rows.append(torch.cat([ids, torch.zeros(3, dtype=ids.dtype)]))
+                return torch.cat(rows)
+
+        def main(loader, net):
+            for batch in loader:
+                print(net.to(device)(batch.to(device)))
+        """,
+        [("Packer", ["TDV005"]), ("PairTaskEncoder", []), ("PairCheckpointSaverHF", [])],
+    ),
+    "a default tensor type that a method sets": (
+        """
+        class Learner:
+            def __init__(self, data, kind):
+                if kind == "gpu":
+                    torch.set_default_tensor_type("torch.cuda.FloatTensor")
+                    self.device = torch.device("cuda")
+                else:
+                    self.device = torch.device("cpu")
+                self.net = nn.Linear(3, 3).to(self.device)
+                self.rows = torch.as_tensor(data).type({0})
+
+            def learn(self):
+                return self.net(self.rows)
+
+        print(Learner([[1.0, 2.0, 3.0]], "gpu").learn())
+        """,
+        [("torch.Tensor", []), ("torch.FloatTensor", ["TDV001"])],
     ),
     "a helper of parameters that are moved later": (
         """
@@ -68,6 +124,24 @@ CASES: dict[str, tuple[str, Ways]] = {
         print(shadow.total())
         """,
         [("torch.ones(3, device=device)", []), ("torch.ones(3).to(device)", [])],
+    ),
+    "a helper of parameters that a module makes when it is built": (
+        """
+        class Shadow:
+            def __init__(self, weight):
+                self.weight = weight
+
+        class Layer(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = nn.Parameter(torch.zeros(3))
+                self.shadow = Shadow(self.weight)
+            def forward(self, x):
+                return x + self.shadow.weight
+
+        print(Layer().to(device)({0}))
+        """,
+        [("torch.rand(3).to(device)", []), ("torch.rand(3, device=device)", [])],
     ),
 }
 
@@ -306,6 +380,34 @@ def _fix(code: str) -> Fix:
     return found.fix
 
 
+GAUSSIAN = """
+class Gaussian:
+    def __init__(self, mu, rho):
+        self.mu = mu
+        self.rho = rho
+        self.normal = torch.distributions.Normal(0, 1)
+    def sample(self):
+        noise = self.normal.sample(self.rho.size())
+        return self.mu + self.rho * noise
+
+class Layer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.mu, self.rho = nn.Parameter(torch.zeros(3)), nn.Parameter(torch.zeros(3))
+    def forward(self, x):
+        return x * Gaussian(self.mu, self.rho).sample()
+
+print(Layer().to(device)(torch.rand(3).to(device)))
+"""
+
+
+def test_what_a_module_makes_of_its_parameters_is_where_it_runs() -> None:
+    """Told where the helper mixes the two, not where the module uses what came of it."""
+    (found,) = findings(START + GAUSSIAN, "net.py", Config())
+    line = (START + GAUSSIAN).splitlines()[found.range.start.row - 1]
+    assert (found.code, line.strip()) == ("TDV004", "return self.mu + self.rho * noise")
+
+
 FOCAL = """
 class Focal(nn.Module):
     def __init__(self, alpha=None):
@@ -373,12 +475,15 @@ def test_a_generator_of_another_file_is_told_there(
 ) -> None:
     """Not where somebody calls what makes it and draws with it."""
     files = {
-        "pipeline.py": (START + PIPELINE.replace("{0}", "")).partition("print(")[0],
+        "pipeline.py": (START + PIPELINE.replace("{0}", "")).partition("class Scheduler")[0],
+        "scheduler.py": START
+        + "class Scheduler"
+        + PIPELINE.partition("class Scheduler")[2].partition("print(")[0],
         "main.py": START
-        + "from pipeline import Pipeline, Scheduler\n\nprint(Pipeline(nn.Linear(3, 3).to(device), Scheduler())(3))\n",
+        + "from pipeline import Pipeline\nfrom scheduler import Scheduler\n\nprint(Pipeline(nn.Linear(3, 3).to(device), Scheduler())(3))\n",
     }
     assert checked(tmp_path, files, "main.py") == []
-    assert "TDV011" in _told_there(tmp_path, "pipeline.py")
+    assert _told_there(tmp_path, "pipeline.py") == ["TDV011"]
 
 
 NORM = """
@@ -420,4 +525,69 @@ def test_what_is_replaced_on_the_device_was_on_the_host_before(
 
 def _told_there(root: Path, path: str) -> list[str]:
     text = (root / path).read_text(encoding="utf-8")
-    return [one.code for one in check_source(text, str(root / path), Config(), DiskSources())]
+    return [
+        one.code for one in check_source(text, str(root / path), Config(select=("TDV011",)), DiskSources())
+    ]
+
+
+STEP = """
+import torch
+import pytorch_lightning as pl
+{0}
+
+class Model(pl.LightningModule):
+    def predict_step(self, batch, index):
+        assert torch.equal(batch, torch.tensor([1.0, 2.0]))
+"""
+
+
+@pytest.mark.parametrize(("line", "rules"), [("", ["TDV005"]), ("import pytest", [])])
+def test_a_trainer_in_a_test_runs_where_it_is_run(line: str, rules: list[str]) -> None:
+    """What a test hands to a trainer is on the CPU where the test is."""
+    assert [one.code for one in findings(STEP.format(line), "model.py", Config(select=("TDV005",)))] == rules
+
+
+BASE = """
+import torch
+from torch import nn
+
+
+class Base(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(n))
+        self.allowed = torch.ones(n)
+
+    def forward(self, x):
+        return x * self.weight * self.allowed
+"""
+LEARN = """
+import torch
+
+{0}
+from lib.base import Base
+
+
+def learn(kind, data):
+    if kind == "gpu":
+        torch.set_default_tensor_type("torch.cuda.FloatTensor")
+    return Base(3)(data)
+"""
+
+
+@pytest.mark.parametrize(
+    ("where", "found"),
+    [("lib/learn.py", []), ("examples/learn.py", ["TDV006"]), ("lib/learn.txt", ["TDV006"])],
+)
+def test_a_library_sets_the_default_type_for_what_it_builds(
+    where: str, found: list[str], tmp_path: Path, checked: Callable[[Path, dict[str, str], str], list[str]]
+) -> None:
+    """A file of it that imports another one says where that makes its tensors; an example says nothing of others' programs."""
+    files = {
+        "setup.py": "from setuptools import setup\n\nsetup(name='lib', author='us', description='of ours', packages=['lib'])\n",
+        "lib/__init__.py": "",
+        "examples/__init__.py": "",
+        "lib/base.py": BASE,
+        where: LEARN.format(""),
+    }
+    assert checked(tmp_path, files, "lib/base.py") == found

@@ -20,7 +20,7 @@ class Imports(Protocol):
     def in_package(self) -> bool:
         """Whether the checked file belongs to a package, as far as is known: to more than the program beside it."""
 
-    def stands_in_package(self) -> bool:
+    def stands_in_package(self, path: str = "") -> bool:
         """Whether an `__init__.py` stands beside the file: what it defines can be imported from there."""
 
     def in_program(self) -> bool:
@@ -109,7 +109,7 @@ class NoImports:
         """Nothing is known of what is beside it."""
         return True
 
-    def stands_in_package(self) -> bool:
+    def stands_in_package(self, path: str = "") -> bool:
         """Nothing is known of what is beside it."""
         return True
 

@@ -70,6 +70,7 @@ from torchdev_lint.flow.instances.confinement import (
 from torchdev_lint.flow.instances.objects import (
     attribute_of_function,
     forget_attributes,
+    forget_bare,
     forget_device,
     get_attribute,
     held_as,
@@ -363,6 +364,10 @@ def call_attribute(frame: Frame, receiver: Value, name: str, site: CallSite) -> 
     elif name == "cpu":
         brought_back.check(frame, site)
     receiver = if_not_none(receiver)
+    if name in module_api.REGISTERING and (
+        receiver == UNKNOWN or (isinstance(receiver, Object) and frame.state(receiver).kind == "unknown")
+    ):
+        forget_bare(frame)
     match receiver:
         case Tensor() if name == "register_hook":
             return hooks.run_on_tensor(frame, receiver, site, call_value)

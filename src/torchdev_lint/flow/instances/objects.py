@@ -733,6 +733,13 @@ def escape(frame: Frame, value: Value, depth: int = 3) -> None:
             pass
 
 
+def forget_bare(frame: Frame) -> None:
+    """Something is registered in what cannot be told: in a part of a bare `nn.Module()`, which has nothing but what is registered."""
+    for key, state in frame.env.everything().items():
+        if state.api == "torch.nn.Module" and state.model is None and not state.moved:
+            forget_device(frame, Object(key))
+
+
 def forget_unmoved(frame: Frame) -> None:
     """Any module that was not moved explicitly may be moved by code that cannot be followed."""
     known = frame.env.everything()

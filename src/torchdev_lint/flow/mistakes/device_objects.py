@@ -394,6 +394,15 @@ def _asks_for_accelerators(analysis: Analysis) -> bool:
 _ASKED = re.compile(r"\bis_available\(|\bdevice\(\s*[\"']cpu\b")
 
 
+def _is_told_from_host(frame: Frame, index: cst.BaseExpression) -> bool:
+    """Whether the function asks whether an index is one: `"cpu" if index == -1 else torch.device(index)`, `if index >= 0:`."""
+    name = dotted(index)
+    if name is None or frame.function is None:
+        return False
+    asked = re.compile(rf"(?<![\w.]){re.escape(name)}\s*(?:[=!]=|[<>]=?)\s*(?:-\s*1|0)\b")
+    return asked.search(frame.analysis.text(frame.function.node)) is not None
+
+
 def check_index(frame: Frame, argument: Argument) -> None:
     """`get_device()` as a device: a tensor on the CPU gives -1."""
     value = argument.value
@@ -411,6 +420,8 @@ def check_index(frame: Frame, argument: Argument) -> None:
     )
     if not (on_host or anywhere) or literals.is_guarded(frame, "cuda", 0):
         return  # nothing is known of the tensor, or it cannot be on the CPU here
+    if not on_host and _is_told_from_host(frame, argument.node.value):
+        return
     text = frame.analysis.text(node.func.value)
     frame.analysis.publish(
         ("negative-index", id(node)),

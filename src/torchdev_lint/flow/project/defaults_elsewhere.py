@@ -77,8 +77,8 @@ def _is_by_default(leaf: Leaf) -> bool:
 def _is_set_for_all(analysis: Analysis) -> bool:
     """Whether a script of the program, or a file that it imports this one by, sets the default device to what may be an accelerator.
 
-    Or has it set by a function of another file, `from utils import setup`. Not of what others install: one of its examples says
-    nothing of their programs.
+    Or has it set by a function of another file, `from utils import setup`. Of what others install only a file of its own that imports
+    this one counts: one of its examples says nothing of their programs.
     """
     known: bool | None = analysis.notes.get("default set elsewhere")
     if known is None:
@@ -88,13 +88,35 @@ def _is_set_for_all(analysis: Analysis) -> bool:
             for path, text in analysis.imports.mentioning(word) or ()
             if _SETS.search(said(text))
         }
-        leading = leading_here(analysis) if setting and not analysis.imports.is_for_others() else None
-        known = leading is not None and (
-            not leading.keys().isdisjoint(setting)
-            or _is_called({path: text for path, (text, _) in leading.items()}, setting, analysis)
-        )
+        of_library = bool(setting) and analysis.imports.is_for_others()
+        leading = leading_here(analysis) if setting and not of_library else None
+        if of_library:
+            known = _is_imported_by(analysis, setting)
+        else:
+            known = leading is not None and (
+                not leading.keys().isdisjoint(setting)
+                or _is_called({path: text for path, (text, _) in leading.items()}, setting, analysis)
+            )
         analysis.notes["default set elsewhere"] = known
     return known
+
+
+_BESIDE = re.compile(
+    r"(?i)(?:^|[/\\])(?:examples?|tutorials?|demos?|notebooks?|docs?|tests?|bench\w*|scripts?)[/\\]|(?:^|[/\\])test_[^/\\]*$"
+)
+"""Files of a library that are no part of it."""
+
+
+def _is_imported_by(analysis: Analysis, setting: dict[str, str]) -> bool:
+    """Whether a file of a library that sets the default device imports this one: what it builds of it is there."""
+    return any(
+        analysis.source.path in (with_imported(analysis, {path: text}) or ())
+        for path, text in setting.items()
+        if path != analysis.source.path
+        and _BESIDE.search(path) is None
+        and analysis.imports.stands_in_package(path)
+        and any(name and _SETS.search(said(body)) for name, body in blocks(text))
+    )
 
 
 def _is_called(leading: dict[str, str], setting: dict[str, str], analysis: Analysis) -> bool:

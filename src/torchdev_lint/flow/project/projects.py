@@ -154,9 +154,9 @@ class Project:
             self.sources.exists(os.path.join(beside, name)) for name in _SCRIPTS
         )
 
-    def stands_in_package(self) -> bool:
-        """Whether an `__init__.py` stands beside the file: what it defines can be imported from there."""
-        return self.sources.exists(os.path.join(os.path.dirname(self.path), "__init__.py"))
+    def stands_in_package(self, path: str = "") -> bool:
+        """Whether an `__init__.py` stands beside the file, or one of another path: what it defines can be imported from there."""
+        return self.sources.exists(os.path.join(os.path.dirname(path or self.path), "__init__.py"))
 
     def runs_on_host(self) -> bool:
         """Whether there are scripts beside the file, and none of them speaks of devices."""

@@ -51,7 +51,8 @@ def _leads_here(frame: Frame, named: re.Pattern[str]) -> bool:
 
 
 HOST_CLASS = re.compile(
-    r"(?:Dataset|DataModule|Processing|Collat\w+|Transforms?|Augment\w*|Tokenizer\w*|Plotter|Visuali[sz]er|TestCase|Tests?|Reader|Writer)$"
+    r"(?:Dataset|DataModule|Processing|Collat\w+|Transforms?|Augment\w*|Tokenizer\w*|TaskEncoder|Plotter|Visuali[sz]er|TestCase|Tests?|Reader|Writer)$|"
+    r"Checkpoint(?:Saver|Loader|Converter)\w*$"
 )
 _HOST_BASE = re.compile(rf"{HOST_CLASS.pattern}|Loader$")
 """Classes, by their name or that of a base, whose methods work on the host."""
@@ -86,6 +87,29 @@ def transforms_of(module: cst.Module) -> frozenset[str]:
         for argument in node.args
         for part in walk(argument.value)
         if isinstance(part, cst.Call) and isinstance(part.func, cst.Name)
+    )
+
+
+_DATA_SET = re.compile(r"(?i)(?:^|_)(?:data_?sets?\w*|ds)$")
+
+
+@remembered(cst.Module)
+def mapped_over_data(module: cst.Module) -> frozenset[str]:
+    """The functions that a file has a data set apply to its items: `dataset.apply_transform(f)`, `train_set.map(f)`."""
+    return frozenset(
+        node.args[0].value.value
+        for node in walk(module)
+        if isinstance(node, cst.Call)
+        and isinstance(node.func, cst.Attribute)
+        and node.args
+        and isinstance(node.args[0].value, cst.Name)
+        and (
+            node.func.attr.value == "apply_transform"
+            or (
+                node.func.attr.value in ("map", "filter")
+                and _DATA_SET.search((dotted(node.func.value) or "").rpartition(".")[2]) is not None
+            )
+        )
     )
 
 

@@ -48,6 +48,7 @@ from torchdev_lint.flow.read_alone.evidence import (
 from torchdev_lint.flow.read_alone.host_functions import (
     HOST_FILE,
     is_named_for_cpu,
+    mapped_over_data,
     shows_something,
     transforms_of,
 )
@@ -386,10 +387,14 @@ def _differentiates(analysis: Analysis, function: Function) -> bool:
 
 
 def _is_transform(frame: Frame) -> bool:
-    """Whether the class that is read is a transform of data by what the file does with it."""
+    """Whether the class, or the function, that is read is a transform of data by what the file does with it."""
     function = frame.outermost()
-    owner = None if function is None else function.owner
-    return owner is not None and owner.name in transforms_of(frame.analysis.module)
+    if function is None:
+        return False
+    module = frame.analysis.module
+    if function.owner is None:
+        return function.name in mapped_over_data(module)
+    return function.owner.name in transforms_of(module)
 
 
 def _follows_default_device(frame: Frame, found: Conflict) -> bool:

@@ -32,6 +32,7 @@ from torchdev_lint.flow.torch_calls.tensor_values import tensor_device
 from torchdev_lint.flow.torch_calls.torch_factories import dimensions, is_new_scalar
 from torchdev_lint.flow.torch_calls.transfers import (
     device_keyword,
+    is_default_type,
     target_of_type,
     transfer_target,
     type_target,
@@ -156,7 +157,7 @@ def _of_type(frame: Frame, tensor: Tensor, given: Value, site: CallSite) -> Tens
             left, right = (_of_type(frame, tensor, one, site) for one in (then, otherwise))
             return _as_it_is(tensor, choose(guard, left.device, right.device))
         case _:
-            target = target_of_type(given)
+            target = UNKNOWN_DEVICE if is_default_type(frame, given) else target_of_type(given)
             if target is None or target == UNKNOWN_DEVICE:
                 return Tensor(UNKNOWN_DEVICE)
             return _as_it_is(tensor, device_values.moved_to(frame, target, site.node))

@@ -7,6 +7,7 @@ import libcst as cst
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.calling.callsites import Argument, CallSite
 from torchdev_lint.flow.domain.lattice import (
+    CPU,
     UNKNOWN_DEVICE,
     Accelerator,
     Cpu,
@@ -26,6 +27,7 @@ from torchdev_lint.flow.project import tensor_types
 from torchdev_lint.flow.torch_calls import device_values
 from torchdev_lint.flow.torch_calls.tensor_values import tensor_device
 from torchdev_lint.torch_api import tensor_methods
+from torchdev_lint.torch_api.factories import LEGACY_DEFAULT_TYPE
 
 
 def transfer_target(frame: Frame, site: CallSite, name: str, *, sure: bool = True) -> Device | None:
@@ -73,6 +75,13 @@ def type_target(frame: Frame, given: Argument) -> Device | None:
     if target is None and tensor_types.holds_type(frame.analysis, given.node.value):
         return UNKNOWN_DEVICE
     return target
+
+
+def is_default_type(frame: Frame, given: Value) -> bool:
+    """Whether `.type(torch.Tensor)` is the type that `torch.set_default_tensor_type` sets, wherever that is."""
+    return given == Api(LEGACY_DEFAULT_TYPE) and (
+        frame.analysis.sets_default_device or frame.default_device() != CPU
+    )
 
 
 def target_of_type(given: Value) -> Device | None:
