@@ -62,6 +62,16 @@ CASES: dict[str, tuple[str, Ways]] = {
         """,
         [("parent.register_parameter(name, nn.Parameter(tensor))", []), ("print(parent)", ["TDV004"])],
     ),
+    "how many go where is wanted on the host": (
+        """
+        from experts import make_layer
+
+        {0} = torch.tensor([16] * 8)
+        layer = make_layer(8).cuda()
+        print(layer(torch.randn(128, 16, device="cuda"), {0}))
+        """,
+        [("tokens_per_expert", []), ("splits", []), ("gates", ["TDV001"])],
+    ),
     "a function of the items of a data set": (
         """
         def ranked(graph, lib):

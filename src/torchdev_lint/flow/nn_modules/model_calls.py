@@ -423,8 +423,10 @@ def _input_elsewhere(frame: Frame, site: CallSite, callee: Callee, operand: Oper
             publish_mixed(frame, site.node, callee.text, report, found, module, module=callee)
 
 
-LENGTHS = re.compile(r"(?i)(?:^|_)(?:len|lens|lengths?|seq_?lens?|sizes?|num|n)(?:$|_)|len(?:s|gths?)?$")
-"""Names that speak of lengths."""
+LENGTHS = re.compile(
+    r"(?i)(?:^|_)(?:len|lens|lengths?|seq_?lens?|sizes?|counts?|splits?|num|n)(?:$|_)|len(?:s|gths?)?$|s_per_\w"
+)
+"""Names that speak of lengths, or of how many go where: `tokens_per_expert`."""
 
 
 def _may_be_lengths(frame: Frame, argument: Argument, callee: Callee) -> bool:
