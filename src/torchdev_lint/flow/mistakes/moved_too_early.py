@@ -15,7 +15,7 @@ from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.activation.placement_events import UnmovedModule
 from torchdev_lint.flow.instances.classes import ClassModel
 from torchdev_lint.flow.read_alone.written_evidence import path_of
-from torchdev_lint.flow.read_alone.written_modules import calls_made, is_told_where, makes_module, moves
+from torchdev_lint.flow.read_alone.written_modules import calls_made, is_told_where, makes_module, moves_it
 from torchdev_lint.flow.syntax.trees import SCOPES, blocks, dotted, last_name, walk
 
 
@@ -24,8 +24,8 @@ def check(model: ClassModel) -> Iterator[UnmovedModule]:
     initializer = model.methods.get("__init__")
     if initializer is None:
         return
-    movers = [node for node in walk(model.node) if _moves_self(node)]
-    own = [node for node in walk(initializer.body, below=SCOPES) if _moves_self(node)]
+    movers = [node for node in walk(model.node) if moves_it(node, "self")]
+    own = [node for node in walk(initializer.body, below=SCOPES) if moves_it(node, "self")]
     if len(movers) != 1 or own != movers:
         return
     (mover,) = own
@@ -80,10 +80,6 @@ def _again(
             case _:
                 pass
     return "", None
-
-
-def _moves_self(node: cst.CSTNode) -> bool:
-    return moves(node) and isinstance(node, cst.Call) and dotted(getattr(node.func, "value", None)) == "self"
 
 
 def _has_parameters(model: ClassModel, name: str, call: cst.Call) -> bool:

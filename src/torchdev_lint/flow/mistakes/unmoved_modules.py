@@ -31,6 +31,7 @@ from torchdev_lint.flow.read_alone.written_modules import (
     makes_module,
     may_be_moved,
     moves,
+    moves_it,
     parameter_for,
 )
 from torchdev_lint.flow.read_alone.written_tensors import Reading
@@ -222,7 +223,7 @@ def _in_one_branch(frame: Frame, nodes: Sequence[cst.CSTNode]) -> Iterator[Unmov
         for way, other in (ways, ways[::-1]):
             made = {name: call for name, call, _ in calls_made(other)}
             for name, call, statement in calls_made(way):
-                mover = next((one for one in other if _moves_it(one, name)), None)
+                mover = next((one for one in other if moves_it(one, name)), None)
                 if mover is None or name not in made or is_told_where(frame, call):
                     continue
                 alike = receiver_name(call) == receiver_name(made[name]) != ""
@@ -231,10 +232,6 @@ def _in_one_branch(frame: Frame, nodes: Sequence[cst.CSTNode]) -> Iterator[Unmov
                 if not may_be_moved(frame, [*way, *rest], name, but=statement):
                     assert isinstance(mover, cst.Call)
                     yield UnmovedModule(call, name, "branch", mover, "", _as_moved(frame, mover))
-
-
-def _moves_it(node: cst.CSTNode, name: str) -> bool:
-    return moves(node) and isinstance(node, cst.Call) and dotted(getattr(node.func, "value", None)) == name
 
 
 # -- classes

@@ -249,6 +249,11 @@ def moves(node: cst.CSTNode) -> bool:
             return False
 
 
+def moves_it(node: cst.CSTNode, name: str) -> bool:
+    """Whether a call takes what has this name to a device: `net.cuda()`, `self.to(device)`."""
+    return moves(node) and isinstance(node, cst.Call) and dotted(getattr(node.func, "value", None)) == name
+
+
 def is_device(node: cst.BaseExpression) -> bool:
     """Whether an expression is called a device."""
     return DEVICE_NAME.search(last_name(node.func if isinstance(node, cst.Call) else node)) is not None
