@@ -62,6 +62,21 @@ CASES: dict[str, tuple[str, Ways]] = {
         """,
         [("parent.register_parameter(name, nn.Parameter(tensor))", []), ("print(parent)", ["TDV004"])],
     ),
+    "a buffer is loaded that the run has filled": (
+        """
+        from models import Net
+
+        class Keeper:
+            def __init__(self, path, device):
+                self.model = Net(path).to(device)
+                self.device = device
+
+            def restore(self, state):
+                {0}
+                self.model.load_state_dict(torch.load(state)["model"])
+        """,
+        [("print(state)", ["TDV009"]), ("state.seek(0)", [])],
+    ),
     "how many go where is wanted on the host": (
         """
         from experts import make_layer

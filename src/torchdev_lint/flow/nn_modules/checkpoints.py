@@ -103,6 +103,7 @@ def _was_saved_here(frame: Frame, call: cst.Call, use: _Use) -> bool:
         or _is_sharded(frame)
         or use.saved_here
         or use.holds_numbers
+        or _is_in_memory(frame, call)
         or _is_on_accelerator(frame)
         or needs_accelerator(frame)
         or is_run_there(frame.analysis.module)
@@ -112,6 +113,14 @@ def _was_saved_here(frame: Frame, call: cst.Call, use: _Use) -> bool:
         or loading_callers.follows_saving(frame, call)
         or earlier_cells.has_run_training(frame, call)
     )
+
+
+def _is_in_memory(frame: Frame, call: cst.Call) -> bool:
+    """Whether what is loaded is a buffer that the function goes back to the beginning of, `state.seek(0)`: the run has filled it."""
+    name = dotted(call.args[0].value) if call.args else None
+    if name is None or frame.function is None:
+        return False
+    return f"{name}.seek(0)" in frame.analysis.text(frame.function.node)
 
 
 _TRAINS = re.compile(r"\.backward\(|\.step\(\)|\.fit\(")
