@@ -735,8 +735,10 @@ def escape(frame: Frame, value: Value, depth: int = 3) -> None:
 
 def forget_bare(frame: Frame) -> None:
     """Something is registered in what cannot be told: in a part of a bare `nn.Module()`, which has nothing but what is registered."""
-    for key, state in frame.env.everything().items():
-        if state.api == "torch.nn.Module" and state.model is None and not state.moved:
+    known = frame.env.everything()
+    bare = [key for key, state in known.items() if state.api == "torch.nn.Module" and state.model is None]
+    for key in bare:
+        if not known[key].moved:
             forget_device(frame, Object(key))
 
 

@@ -120,7 +120,8 @@ def _is_in_memory(frame: Frame, call: cst.Call) -> bool:
     name = dotted(call.args[0].value) if call.args else None
     if name is None or frame.function is None:
         return False
-    return f"{name}.seek(0)" in frame.analysis.text(frame.function.node)
+    sought = rf"(?<![\w.]){re.escape(name)}\.seek\(0\)"
+    return re.search(sought, frame.analysis.text(frame.function.node)) is not None
 
 
 _TRAINS = re.compile(r"\.backward\(|\.step\(\)|\.fit\(")
