@@ -213,13 +213,14 @@ def check_operation(frame: Frame, node: cst.BinaryOperation, left: Value, right:
 
     On the CPU that gives a tensor. `array * tensor` raises everywhere, and numbers of NumPy's, `np.float32(3)`, are numbers to PyTorch.
     """
-    if frame.reads_tried:
+    known = isinstance(left, Tensor) and not left.guess and not left.mapping
+    if frame.reads_tried or not (known or frame.analysis.options.audits):
         return
     if not (isinstance(right, Object) and arrays.dimensions(frame, right)) and not _is_array(
         frame, node.right
     ):
         return
-    if not isinstance(left, Tensor) or left.guess or left.mapping:
+    if not isinstance(left, Tensor) or not known:
         _note_unproven_operand(frame, node, left)
         return
     found = conflict(Cpu(), left.device, frame.env.path)

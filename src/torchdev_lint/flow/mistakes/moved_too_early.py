@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import dropwhile
 
 import libcst as cst
 
@@ -29,30 +30,23 @@ def check(model: ClassModel) -> Iterator[UnmovedModule]:
     if len(movers) != 1 or own != movers:
         return
     (mover,) = own
-    late, first = False, None
-    made = {id(statement): (name, call) for name, call, statement in calls_made(walk(initializer.body))}
-    last: cst.CSTNode | None = None
-    for node in walk(initializer.body, below=SCOPES):
-        late = late or node is mover
-        name, call = made.get(id(node), ("", None))
-        if (
-            not late
-            or call is None
-            or not re.fullmatch(r"self\.\w+", name)
-            or is_told_where(model.frame, call)
-        ):
-            continue
-        if _has_parameters(model, name, call):
-            first, last = first or (name, call), node
-    if first is not None:
+    afterwards = dropwhile(lambda node: node is not mover, walk(initializer.body, below=SCOPES))
+    late = [
+        made
+        for made in calls_made(afterwards)
+        if re.fullmatch(r"self\.\w+", made[0])
+        and not is_told_where(model.frame, made[1])
+        and _has_parameters(model, made[0], made[1])
+    ]
+    if late:
         assert isinstance(mover, cst.Call)
+        (name, call, _), (_, _, last) = late[0], late[-1]
         again, behind = _again(model.frame, initializer, mover, last)
-        text = model.frame.analysis.text(mover)
-        yield UnmovedModule(mover, text, "early", first[1], first[0], again, behind)
+        yield UnmovedModule(mover, model.frame.analysis.text(mover), "early", call, name, again, behind)
 
 
 def _again(
-    frame: Frame, initializer: cst.FunctionDef, mover: cst.Call, last: cst.CSTNode | None
+    frame: Frame, initializer: cst.FunctionDef, mover: cst.Call, last: cst.CSTNode
 ) -> tuple[str, cst.CSTNode | None]:
     """The move as it is to be written behind the last part, and the statement that this is; empty where they stand in no common block."""
     module, text = frame.analysis.module, frame.analysis.text

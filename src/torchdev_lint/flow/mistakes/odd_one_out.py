@@ -18,9 +18,8 @@ from torchdev_lint.flow.domain.lattice import Cpu, Device, Level, conflict, desc
 from torchdev_lint.flow.domain.values import Function, Items, Tensor, Value
 from torchdev_lint.flow.mistakes.disagreeing_returns import made_by
 from torchdev_lint.flow.mistakes.returned_factories import moved_by_caller
-from torchdev_lint.flow.syntax.trees import dotted, walk
+from torchdev_lint.flow.syntax.trees import dotted, takes_device, walk
 from torchdev_lint.flow.torch_calls import device_values
-from torchdev_lint.torch_api.factories import TAKES_DEVICE
 
 _LENGTHS = re.compile(r"(?i)(?:^|_)(?:seq_?)?len(?:s|gths?)?(?:$|_)")
 """Words in the names of lengths, which packing wants on the CPU."""
@@ -53,9 +52,8 @@ def _check_ways(frame: Frame, function: Function) -> None:
         there = next((one.left for one in found if one is not None and one.level == Level.CERTAIN), None)
         if there is None or not _is_joined(frame, function.name):
             continue
-        name = (dotted(origin.node.func) or "").rpartition(".")[2]
         target = device_values.name_of_device(frame, there)
-        made = Made(origin.node, target, name in TAKES_DEVICE)
+        made = Made(origin.node, target, takes_device(origin.node))
         event = ReturnedFactory(made, "", function.name, otherwise=describe(there))
         frame.analysis.publish(("factory", id(origin.node)), event)
 
@@ -109,7 +107,7 @@ def _check_parts(frame: Frame, function: Function, parts: list[Value]) -> None:
     ):
         return
     target = frame.analysis.text(alike[0][1])
-    made = Made(origin.node, target, name.rpartition(".")[2] in TAKES_DEVICE)
+    made = Made(origin.node, target, takes_device(origin.node))
     frame.analysis.publish(
         ("factory", id(origin.node)), ReturnedFactory(made, "", function.name, there=target)
     )

@@ -16,8 +16,13 @@ from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.domain.values import Object, Tensor, Value
 from torchdev_lint.flow.mistakes import disagreeing_returns
 from torchdev_lint.flow.nn_modules.optimizers import OF_PARAMETER
-from torchdev_lint.flow.syntax.trees import dotted, functions_around, last_name, names_bound, walk
-from torchdev_lint.torch_api.factories import TAKES_DEVICE
+from torchdev_lint.flow.syntax.trees import (
+    dotted,
+    functions_around,
+    names_bound,
+    takes_device,
+    walk,
+)
 
 _ON_HOST = re.compile(r"offload|pin_memory|\.cpu\(|['\"]cpu['\"]")
 """What speaks of states that are kept on the host on purpose."""
@@ -32,7 +37,7 @@ def note_kept(frame: Frame, state: Object, value: Value) -> None:
     of = None if origin is None else next(_sized_like(origin.node, frame), None)
     if origin is None or of is None or _keeps_on_host(frame, state):
         return
-    made = Made(origin.node, f"{of}.device", last_name(origin.node.func) in TAKES_DEVICE)
+    made = Made(origin.node, f"{of}.device", takes_device(origin.node))
     frame.analysis.publish(("kept", id(origin.node)), ReturnedFactory(made, "", "", kept=of))
 
 

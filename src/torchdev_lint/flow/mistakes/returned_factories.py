@@ -21,10 +21,9 @@ from torchdev_lint.flow.domain.values import Either, Function, Items, Tensor, Va
 from torchdev_lint.flow.mistakes import disagreeing_returns
 from torchdev_lint.flow.project import caller_results
 from torchdev_lint.flow.project.untaken import nobody_gets_to
-from torchdev_lint.flow.syntax.trees import all_parameters, dotted, holds, walk
+from torchdev_lint.flow.syntax.trees import all_parameters, dotted, holds, takes_device, walk
 from torchdev_lint.flow.telling.attribution import worth_telling
 from torchdev_lint.flow.torch_calls.device_values import same_device
-from torchdev_lint.torch_api.factories import TAKES_DEVICE
 
 COLLECTS = re.compile(
     r"(?i)(?:^|_)(?:predict\w*|eval\w*|extract\w*|collect\w*|sampl\w*|split\w*|perm\w*|shuffl\w*|ind(?:ex|exes|ices)|idxs?|"
@@ -85,8 +84,7 @@ def check(frame: Frame, function: Function) -> None:
         if not worth_telling(frame, Conflict(Level.POSSIBLE, device, Cpu(origin))):
             continue
         target = None if frame.rebound_before(name, origin) else f"{name}.device"
-        keyword = (dotted(origin.node.func) or "").rpartition(".")[2] in TAKES_DEVICE
-        made = Made(origin.node, target, keyword)
+        made = Made(origin.node, target, takes_device(origin.node))
         frame.analysis.publish(("factory", id(origin.node)), ReturnedFactory(made, name, function.name))
 
 

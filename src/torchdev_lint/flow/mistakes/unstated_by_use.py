@@ -33,10 +33,9 @@ from torchdev_lint.flow.read_alone.written_evidence import GENERATOR, MAKES, pat
 from torchdev_lint.flow.read_alone.written_looks import Factory, Look
 from torchdev_lint.flow.read_alone.written_tensors import Reading
 from torchdev_lint.flow.syntax.naming import OWN_DEVICE
-from torchdev_lint.flow.syntax.trees import all_parameters, dotted, says_device, walk
+from torchdev_lint.flow.syntax.trees import all_parameters, dotted, says_device, takes_device, walk
 from torchdev_lint.flow.telling.attribution import worth_telling
 from torchdev_lint.flow.telling.cures import moved_where_wanted
-from torchdev_lint.torch_api.factories import TAKES_DEVICE
 
 _ASKED = re.compile(r"(?:device *= *|\. *to *\()(?!self\b|cls\b)\w+ *(?:\. *\w+ *)*\. *device\b")
 """A tensor asked where it is."""
@@ -105,8 +104,7 @@ def _tell(frame: Frame, function: Function, reading: Reading, factory: Factory) 
         return
     target = _device_of(look, factory)
     near = f"`{target or look.there}`" if look.there else "a tensor of elsewhere"
-    name = (dotted(factory.node.func) or "").rpartition(".")[2]
-    made = Made(factory.node, target, bool(factory.node.args) and name in TAKES_DEVICE)
+    made = Made(factory.node, target, takes_device(factory.node))
     frame.analysis.publish(("unstated", id(factory.node)), UnstatedDevice(made, near, goes, how))
 
 

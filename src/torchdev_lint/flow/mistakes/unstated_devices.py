@@ -39,12 +39,11 @@ from torchdev_lint.flow.mistakes.returned_factories import (
 from torchdev_lint.flow.project import caller_results
 from torchdev_lint.flow.read_alone.written_evidence import holds_nothing
 from torchdev_lint.flow.syntax.naming import OWN_DEVICE
-from torchdev_lint.flow.syntax.trees import dotted, walk
+from torchdev_lint.flow.syntax.trees import dotted, takes_device, walk
 from torchdev_lint.flow.telling.attribution import worth_telling
 from torchdev_lint.flow.telling.cures import beside_self, moved_where_wanted
 from torchdev_lint.flow.torch_calls import device_values
 from torchdev_lint.torch_api.devices import DEVICE_NAME
-from torchdev_lint.torch_api.factories import TAKES_DEVICE
 
 KEPT_ON_HOST = re.compile(
     r"(?i)^(?:index_put|print|log|debug|info|warn|write|append|add|extend|save|dump|plot|assert|repr|str)|"
@@ -77,8 +76,7 @@ def note(frame: Frame, values: Iterable[Value], where: cst.CSTNode, how: str) ->
         ):
             continue
         target, text, _ = near
-        name = (dotted(origin.node.func) or "").rpartition(".")[2]
-        made = Made(origin.node, target, bool(origin.node.args) and name in TAKES_DEVICE)
+        made = Made(origin.node, target, takes_device(origin.node))
         analysis.publish(("unstated", id(origin.node)), UnstatedDevice(made, text, where, how))
 
 

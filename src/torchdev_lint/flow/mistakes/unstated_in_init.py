@@ -18,8 +18,7 @@ from torchdev_lint.flow.domain.values import Function
 from torchdev_lint.flow.read_alone.evidence import TENSOR_ANNOTATION
 from torchdev_lint.flow.read_alone.written_looks import Factory
 from torchdev_lint.flow.read_alone.written_tensors import Reading
-from torchdev_lint.flow.syntax.trees import all_parameters, dotted, walk
-from torchdev_lint.torch_api.factories import TAKES_DEVICE
+from torchdev_lint.flow.syntax.trees import all_parameters, dotted, takes_device, walk
 
 
 def check(frame: Frame, function: Function) -> None:
@@ -42,9 +41,8 @@ def check(frame: Frame, function: Function) -> None:
         if factory.taken or factory.moved or factory.scalar:
             continue
         for call, buffer in _handed(function, factory, buffers):
-            name = (dotted(factory.node.func) or "").rpartition(".")[2]
             there = f"self.{buffer}.device"
-            made = Made(factory.node, there, bool(factory.node.args) and name in TAKES_DEVICE)
+            made = Made(factory.node, there, takes_device(factory.node))
             event = UnstatedDevice(made, f"`{there}`", call, "handed")
             analysis.publish(("unstated", id(factory.node)), event)
             break

@@ -88,11 +88,12 @@ def _is_set_for_all(analysis: Analysis) -> bool:
             for path, text in analysis.imports.mentioning(word) or ()
             if _SETS.search(said(text))
         }
-        of_library = bool(setting) and analysis.imports.is_for_others()
-        leading = leading_here(analysis) if setting and not of_library else None
-        if of_library:
+        if not setting:
+            known = False
+        elif analysis.imports.is_for_others():
             known = _is_imported_by(analysis, setting)
         else:
+            leading = leading_here(analysis)
             known = leading is not None and (
                 not leading.keys().isdisjoint(setting)
                 or _is_called({path: text for path, (text, _) in leading.items()}, setting, analysis)

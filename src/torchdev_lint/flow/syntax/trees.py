@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 
 import libcst as cst
 
+from torchdev_lint.torch_api.factories import TAKES_DEVICE
+
 _TRIVIA = frozenset(
     (
         "lpar rpar leading_lines lines_after_decorators trailing_whitespace header footer comma semicolon dot equal operator "
@@ -159,6 +161,11 @@ def functions_around(root: cst.CSTNode, node: object) -> Iterator[cst.FunctionDe
 def says_device(arguments: Iterable[cst.Arg]) -> bool:
     """Whether a call is told a device: `device=` is among its arguments."""
     return any(one.keyword is not None and one.keyword.value == "device" for one in arguments)
+
+
+def takes_device(call: cst.Call) -> bool:
+    """Whether what is called is a factory that takes `device=` behind its arguments: it has some to stand behind."""
+    return bool(call.args) and last_name(call.func) in TAKES_DEVICE
 
 
 def names_cpu(node: cst.BaseExpression | None) -> bool:

@@ -17,10 +17,18 @@ from torchdev_lint.flow.domain.lattice import (
     leaves,
 )
 from torchdev_lint.flow.domain.values import UNKNOWN, Items, Many, Object, Tensor
-from torchdev_lint.flow.syntax.trees import SCOPES, bound_to, dotted, holds, receiver_name, says_device, walk
+from torchdev_lint.flow.syntax.trees import (
+    SCOPES,
+    bound_to,
+    dotted,
+    holds,
+    receiver_name,
+    says_device,
+    takes_device,
+    walk,
+)
 from torchdev_lint.flow.torch_calls import device_values
 from torchdev_lint.flow.torch_calls.operands import Operand
-from torchdev_lint.torch_api.factories import TAKES_DEVICE
 from torchdev_lint.torch_api.modules import CONTAINERS, WITHOUT_PARAMETERS
 
 
@@ -159,12 +167,10 @@ def made_by(
         frame.analysis.notes[decision] = moved_where_wanted(maker, origin.node, fault)
     if frame.analysis.notes[decision]:
         return None
-    name = (dotted(origin.node.func) or "").rpartition(".")[2]
-    keyword = bool(arguments) and name in TAKES_DEVICE
     target = None
     if not _wanted_elsewhere(maker, origin.node, fault):
         target = expression_at(maker, found.left, beside, origin, here=here and maker is frame)
-    return Made(origin.node, target, keyword, holds(node, origin.node))
+    return Made(origin.node, target, takes_device(origin.node), holds(node, origin.node))
 
 
 def _is_state_of_optimizer(frame: Frame, found: Conflict, made: cst.Call) -> bool:

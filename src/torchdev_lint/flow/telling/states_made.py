@@ -11,8 +11,14 @@ from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.domain.lattice import Leaf
 from torchdev_lint.flow.domain.values import Class
 from torchdev_lint.flow.read_alone.bindings import made_in_class
-from torchdev_lint.flow.syntax.trees import SCOPES, bound_to, holds, last_name, says_device, walk
-from torchdev_lint.torch_api.factories import TAKES_DEVICE
+from torchdev_lint.flow.syntax.trees import (
+    SCOPES,
+    bound_to,
+    holds,
+    says_device,
+    takes_device,
+    walk,
+)
 
 
 def made_together(frame: Frame, given: Leaf) -> tuple[tuple[cst.Call, ...], str]:
@@ -49,7 +55,7 @@ def _made(method: cst.FunctionDef, value: cst.BaseExpression) -> cst.Call | None
     if isinstance(value, cst.Name):
         bound = list(bound_to(method.body, value.value))
         value = bound[0] if len(bound) == 1 else value
-    if isinstance(value, cst.Call) and value.args and last_name(value.func) in TAKES_DEVICE:
+    if isinstance(value, cst.Call) and takes_device(value):
         return None if says_device(value.args) else value
     return None
 
