@@ -23,6 +23,9 @@ from torchdev_lint.rules.tdv015_device_index_out_of_range import DeviceIndexOutO
 from torchdev_lint.rules.tdv016_lost_device_index import LostDeviceIndex
 from torchdev_lint.rules.tdv017_device_not_forwarded import DeviceNotForwardedRule
 from torchdev_lint.rules.tdv018_device_choice_bypassed import DeviceChoiceBypassed
+from torchdev_lint.rules.tdv019_unstated_generator import UnstatedGeneratorRule
+from torchdev_lint.rules.tdv020_device_not_passed import DeviceNotPassedRule
+from torchdev_lint.rules.tdv021_unmoved_module import UnmovedModuleRule
 from torchdev_lint.rules.tdv101_unguarded_cuda import UnguardedCuda
 from torchdev_lint.rules.tdv102_indexless_cuda import IndexlessCuda
 from torchdev_lint.rules.tdv103_argument_read_on_host import ArgumentReadOnHost
@@ -33,9 +36,6 @@ from torchdev_lint.rules.tdv107_unmapped_load import UnmappedLoad
 from torchdev_lint.rules.tdv108_unproven_host_read import UnprovenHostRead
 from torchdev_lint.rules.tdv109_doubtful_device import DoubtfulDeviceRule
 from torchdev_lint.rules.tdv110_plain_attribute import PlainAttributeRule
-from torchdev_lint.rules.tdv111_unstated_generator import UnstatedGeneratorRule
-from torchdev_lint.rules.tdv112_device_not_passed import DeviceNotPassedRule
-from torchdev_lint.rules.tdv113_unmoved_module import UnmovedModuleRule
 
 
 @cache

@@ -36,6 +36,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.flow.activation.events import MixedOperation, ReturnedFactory
+from torchdev_lint.flow.activation.placement_events import UnstatedDevice
 from torchdev_lint.rules.base import Finding, NodeFix, Note, Rule
 from torchdev_lint.rules.edits import made_elsewhere, moved
 from torchdev_lint.rules.stories import notes
@@ -51,11 +52,15 @@ class FactoryWithoutDevice(Rule):
     code = "TDV005"
     name = "factory-without-device"
     fix_applicability = Applicability.SAFE
-    answers: ClassVar = (MixedOperation, ReturnedFactory)
+    answers: ClassVar = (MixedOperation, ReturnedFactory, UnstatedDevice)
     witness: ClassVar = ("simulated", "cuda")
 
     def check(self, event: Event) -> Iterator[Finding]:
         """Differences whose operand at fault was made by a factory of the same function are findings."""
+        if isinstance(event, UnstatedDevice):
+            if event.late:
+                yield _late(event)
+            return
         if isinstance(event, ReturnedFactory):
             if event.met or not event.beside:
                 yield returned(event)
@@ -69,6 +74,13 @@ class FactoryWithoutDevice(Rule):
         meets = Note(event.node, "they meet here")
         shown = (*notes(event.left, "the other operand", event.left_device), meets)
         yield Finding(event.made.node, message, shown, _fix(event, event.made))
+
+
+def _late(event: UnstatedDevice) -> Finding:
+    how = " without `device=`" if event.made.keyword else ""
+    message = f"made on the CPU{how}, and brought to where `{event.late}` is only after it has met what was computed from that"
+    fix = None if event.made.target is None else made_elsewhere(event.made, event.made.target)
+    return Finding(event.made.node, message, (Note(event.goes, "they meet here"),), fix)
 
 
 def returned(event: ReturnedFactory) -> Finding:

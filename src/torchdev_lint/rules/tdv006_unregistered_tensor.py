@@ -40,6 +40,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.flow.activation.events import UnregisteredTensor
+from torchdev_lint.flow.activation.placement_events import PlainState
 from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Note, Rule
 from torchdev_lint.rules.edits import is_brought_along, moved
 from torchdev_lint.rules.wording import quoted
@@ -54,11 +55,15 @@ class UnregisteredTensorRule(Rule):
     code = "TDV006"
     name = "unregistered-tensor"
     fix_applicability = Applicability.UNSAFE
-    answers: ClassVar = (UnregisteredTensor,)
+    answers: ClassVar = (UnregisteredTensor, PlainState)
     witness: ClassVar = ("simulated", "cuda")
 
     def check(self, event: Event) -> Iterator[Finding]:
         """Every unregistered tensor that meets what moves is a finding, at its assignment."""
+        if isinstance(event, PlainState):
+            if event.plain:
+                yield kept_plainly(event)
+            return
         assert isinstance(event, UnregisteredTensor)
         what = f"`self.{event.attribute}`"
         if event.value is None:
@@ -91,3 +96,27 @@ def _at_use(event: UnregisteredTensor) -> NodeFix | None:
     place, target = event.use
     edits = moved(place.value_node, f".to({target})", parenthesize=place.needs_parentheses)
     return NodeFix(edits, Applicability.UNSAFE, f"Move it with `.to({target})` where it is used")
+
+
+_WHAT = {
+    "tensor": "`self.{name}` is a tensor, and neither a parameter nor a buffer",
+    "tensors": "`self.{name}` holds tensors that are neither parameters nor buffers",
+    "modules": "`self.{name}` holds modules that are not registered",
+    "function": "`self.{name}` is a function that holds tensors of its own",
+}
+
+_CURES = {
+    "tensor": "Register `{name}` as a buffer",
+    "modules": "Register `{name}` as modules",
+    "function": "Bring what `{name}` holds to what it is given",
+}
+
+
+def kept_plainly(event: PlainState) -> Finding:
+    """What is said of a tensor, or of what holds some, that the text of a class shows to be a plain attribute."""
+    message = f"{_WHAT[event.kind].format(name=event.attribute)}: `Module.to` leaves it where it is"
+    fix = None
+    if event.cure:
+        edit = NodeEdit(event.node, "replace", event.cure)
+        fix = NodeFix((edit,), Applicability.UNSAFE, _CURES[event.kind].format(name=event.attribute))
+    return Finding(event.node, message, (Note(event.use, "it is used here"),), fix)

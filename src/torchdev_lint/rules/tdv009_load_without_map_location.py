@@ -76,6 +76,11 @@ class LoadWithoutMapLocation(Rule):
             f"`{event.function}` without `map_location`: a checkpoint saved on an accelerator cannot be loaded where "
             "there is none"
         )
+        if event.several:
+            message = (
+                f"`{event.function}` without `map_location` in a program of several processes: each of them puts it on the "
+                "GPU of the one that saved it"
+            )
         yield Finding(event.node, message, fix=mapped(event))
 
 

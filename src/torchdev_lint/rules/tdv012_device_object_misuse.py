@@ -41,7 +41,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.flow.activation.events import DeviceMisuse
+from torchdev_lint.flow.activation.placement_events import DoubtfulDevice
 from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Rule
+from torchdev_lint.rules.doubts import doubt, tells
 from torchdev_lint.rules.wording import quoted
 
 if TYPE_CHECKING:
@@ -54,11 +56,15 @@ class DeviceObjectMisuse(Rule):
     code = "TDV012"
     name = "device-object-misuse"
     fix_applicability = Applicability.UNSAFE
-    answers: ClassVar = (DeviceMisuse,)
+    answers: ClassVar = (DeviceMisuse, DoubtfulDevice)
     witness: ClassVar = ("simulated", "cuda")
 
     def check(self, event: Event) -> Iterator[Finding]:
         """Every misuse is a finding."""
+        if isinstance(event, DoubtfulDevice):
+            if tells(self.code, event):
+                yield doubt(event)
+            return
         assert isinstance(event, DeviceMisuse)
         fix = None
         if event.replacement is not None:

@@ -41,7 +41,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.flow.activation.events import LostIndex
+from torchdev_lint.flow.activation.placement_events import DoubtfulDevice
 from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Rule
+from torchdev_lint.rules.doubts import doubt, tells
 
 if TYPE_CHECKING:
     from torchdev_lint.flow.activation.events import Event
@@ -53,11 +55,15 @@ class LostDeviceIndex(Rule):
     code = "TDV016"
     name = "lost-device-index"
     fix_applicability = Applicability.UNSAFE
-    answers: ClassVar = (LostIndex,)
+    answers: ClassVar = (LostIndex, DoubtfulDevice)
     witness: ClassVar = ("simulated", "cuda")
 
     def check(self, event: Event) -> Iterator[Finding]:
         """Every lost index is a finding where something may be on a second GPU."""
+        if isinstance(event, DoubtfulDevice):
+            if tells(self.code, event):
+                yield doubt(event)
+            return
         assert isinstance(event, LostIndex)
         if not event.alone:
             yield lost(event)

@@ -91,8 +91,10 @@ class UnstatedDeviceRule(Rule):
     witness: ClassVar = ("simulated", "cuda")
 
     def check(self, event: Event) -> Iterator[Finding]:
-        """Every such factory is a finding."""
+        """Every such factory is a finding, unless the function says itself that it is in the wrong place (TDV005)."""
         assert isinstance(event, UnstatedDevice)
+        if event.late:
+            return
         how = " without `device=`" if event.made.keyword else ""
         message = f"made on the CPU{how}, although {event.near} is at hand, and {_GOES[event.how]}"
         goes = (Note(event.goes, "it goes here"),) if event.how != "returned" else ()

@@ -58,9 +58,9 @@ from typing import TYPE_CHECKING, ClassVar
 from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.flow.activation.events import LostIndex
 from torchdev_lint.flow.activation.placement_events import DoubtfulDevice
-from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Note, Rule
+from torchdev_lint.rules.base import Finding, Rule
+from torchdev_lint.rules.doubts import doubt, tells
 from torchdev_lint.rules.tdv016_lost_device_index import lost
-from torchdev_lint.rules.wording import quoted
 
 if TYPE_CHECKING:
     from torchdev_lint.flow.activation.events import Event
@@ -77,46 +77,11 @@ class DoubtfulDeviceRule(Rule):
     witness: ClassVar = ("simulated", "cuda")
 
     def check(self, event: Event) -> Iterator[Finding]:
-        """Every doubtful use is a finding, and a lost index that TDV016 does not tell."""
+        """Every doubtful use that no other rule tells is a finding, and a lost index that TDV016 does not tell."""
         if isinstance(event, LostIndex):
             if event.alone:
                 yield lost(event)
             return
         assert isinstance(event, DoubtfulDevice)
-        notes = () if event.goes is None else (Note(event.goes, "it is used here"),)
-        fix = None
-        if event.replaced is not None and event.replacement is not None:
-            edit = NodeEdit(event.replaced, "replace", event.replacement)
-            fix = NodeFix(
-                (edit,), Applicability.UNSAFE, f"Write {quoted(event.replacement, 'what is meant')}"
-            )
-        yield Finding(event.node, _message(event), notes, fix)
-
-
-def _message(event: DoubtfulDevice) -> str:
-    text = quoted(event.text, "the device")
-    return _MESSAGES[event.form].format(text=text, other=quoted(event.other, "the other"), word=event.other)
-
-
-_MESSAGES = {
-    "literal": '{text} may have an index or be a torch.device: then it is not equal to "{word}"',
-    "equal": "{text} has an index, which {other} may lack: then they differ although it is the same device",
-    "type": "{text} is a device, where the type of one is wanted: one with an index, or a torch.device, does not fit",
-    "index": "{text} may be on the CPU: then `get_device()` is -1, which is no device",
-    "tensor type": "the name of the type of {text} is one that `.type()` does not know on MPS: this raises",
-    "part": "{text} may have no index: this raises, or takes its type for one",
-    "before": "{text} is the device from before: it becomes {other} further on",
-    "kind": "{text} may be {word}, which does not have this",
-    "given": "{text} may be None: {other} was chosen in its place",
-    "guess": "the device that the machine has, wherever {text} is",
-    "cuda only": "{text} may be the CPU or another accelerator: {other} takes devices of CUDA only",
-    "not the host": "{text} may be another accelerator than CUDA: what is not the CPU is taken for CUDA here",
-    "twice": '{text} may be a device already: "cuda:" before it makes none',
-    "none": "{text} may be None here, which raises",
-    "ignored": "{text} is passed over where {other} is false: `or` binds closer than `if`",
-    "zero": "{text} may be 0, which is a device: `or` takes {other} for it",
-    "index left": "{text} stays where it is, while what came with it goes to the device of {other}, which it indexes",
-    "current": "the current GPU, wherever {text} is, for which this is made",
-    "number": "{text} is used without {other}, which other calls here are given along with it",
-    "unbound": "{text} is bound on this way only, and used on others",
-}
+        if tells(self.code, event):
+            yield doubt(event)

@@ -50,23 +50,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.flow.activation.placement_events import PlainState
-from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Note, Rule
+from torchdev_lint.rules.base import Finding, Rule
+from torchdev_lint.rules.tdv006_unregistered_tensor import kept_plainly
 
 if TYPE_CHECKING:
     from torchdev_lint.flow.activation.events import Event
-
-_WHAT = {
-    "tensor": "`self.{name}` is a tensor, and neither a parameter nor a buffer",
-    "tensors": "`self.{name}` holds tensors that are neither parameters nor buffers",
-    "modules": "`self.{name}` holds modules that are not registered",
-    "function": "`self.{name}` is a function that holds tensors of its own",
-}
-
-_CURES = {
-    "tensor": "Register `{name}` as a buffer",
-    "modules": "Register `{name}` as modules",
-    "function": "Bring what `{name}` holds to what it is given",
-}
 
 
 class PlainAttributeRule(Rule):
@@ -80,14 +68,7 @@ class PlainAttributeRule(Rule):
     witness: ClassVar = ("simulated", "cuda")
 
     def check(self, event: Event) -> Iterator[Finding]:
-        """Every such attribute is a finding, at its assignment."""
+        """Every such attribute is a finding, at its assignment, unless it is TDV006's."""
         assert isinstance(event, PlainState)
-        message = f"{_WHAT[event.kind].format(name=event.attribute)}: `Module.to` leaves it where it is"
-        yield Finding(event.node, message, (Note(event.use, "it is used here"),), _fix(event))
-
-
-def _fix(event: PlainState) -> NodeFix | None:
-    if not event.cure:
-        return None
-    edit = NodeEdit(event.node, "replace", event.cure)
-    return NodeFix((edit,), Applicability.UNSAFE, _CURES[event.kind].format(name=event.attribute))
+        if not event.plain:
+            yield kept_plainly(event)

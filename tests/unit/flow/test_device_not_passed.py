@@ -1,4 +1,4 @@
-"""TDV112: calls that leave out a device which is at hand, each beside what it looks like."""
+"""TDV020: calls that leave out a device which is at hand, each beside what it looks like."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import pytest
 
 from torchdev_lint.config import Config
 from torchdev_lint.engine.check import check_source
-from torchdev_lint.rules.codes import OFF_BY_DEFAULT
 
 START = """
 import functools
@@ -83,7 +82,7 @@ class Meter:
 
 def told(text: str, start: str = START) -> list[str]:
     """What is called without a device, and the one at hand."""
-    found = check_source(start + textwrap.dedent(text), "calls.py", Config(select=("TDV112",)))
+    found = check_source(start + textwrap.dedent(text), "calls.py", Config(select=("TDV020",)))
     return [f"{one.message.split('`')[1]} {one.message.split('`')[5]}" for one in found]
 
 
@@ -288,13 +287,12 @@ def test_what_works_on_the_host_is_left_alone(name: str) -> None:
     assert told(text) == []
 
 
-def test_it_is_not_asked_by_default() -> None:
+def test_it_is_asked_by_default() -> None:
     text = START + FUNCTION.format(body="return f(noise(n))")
-    config = Config(off_by_default=OFF_BY_DEFAULT)
-    assert "TDV112" not in [one.code for one in check_source(text, "calls.py", config)]
+    assert "TDV020" in [one.code for one in check_source(text, "calls.py", Config())]
 
 
 def test_the_fix_hands_it_on() -> None:
     text = START + FUNCTION.format(body="return f(noise(n))")
-    found = check_source(text, "calls.py", Config(select=("TDV112",)))
+    found = check_source(text, "calls.py", Config(select=("TDV020",)))
     assert [one.fix.message for one in found if one.fix is not None] == ["Hand it on with `device=device`"]

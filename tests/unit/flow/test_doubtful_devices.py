@@ -170,5 +170,44 @@ def _told(text: str) -> list[str]:
 @pytest.mark.parametrize(("wrong", "right"), WRONG_AND_RIGHT.values(), ids=WRONG_AND_RIGHT)
 def test_a_doubtful_use_and_its_look_alike(wrong: str, right: str) -> None:
     """The mistake is told once, the other is right."""
-    assert _told(wrong) == ["TDV109"]
+    assert _told(wrong) in (["TDV109"], ["TDV012"])
     assert _told(right) == []
+
+
+BY_DEFAULT = (
+    "a device that is given and passed over",
+    "a device that is asked about itself",
+    "the first index",
+    "the first index for none",
+    "an index of something else",
+    "bound on one way",
+    "bound and used on one way",
+    "the last of several branches",
+    "a way that is left",
+)
+
+
+@pytest.mark.parametrize("name", WRONG_AND_RIGHT)
+def test_some_are_told_by_default(name: str) -> None:
+    """What reads as a mistake without its callers is TDV012's, which is on."""
+    expected = ["TDV012"] if name in BY_DEFAULT else ["TDV109"]
+    assert _told(WRONG_AND_RIGHT[name][0]) == expected
+
+
+def test_a_flag_says_whether_a_device_is_bound() -> None:
+    """What is bound in the same branch tells later on that it was taken."""
+    text = """
+        def join(*codes):
+            tensors = False
+            for code in codes:
+                if isinstance(code, torch.Tensor):
+                    tensors = True
+                    device = code.device
+            if {}:
+                return torch.cat([code.to(device) for code in codes])
+            return codes
+        """
+    assert _told(text.format("tensors")) == []
+    assert _told(
+        text.format("len(codes) > 1").replace("for code in codes:", "if codes:").replace("code.", "codes[0].")
+    ) == ["TDV012"]

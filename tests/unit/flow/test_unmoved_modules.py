@@ -1,4 +1,4 @@
-"""TDV113: modules that are made and never moved where a device is at hand."""
+"""TDV021: modules that are made and never moved where a device is at hand."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def moved(x, net):
 
 def told(text: str, path: str = "code.py") -> list[str]:
     """The names of the modules that are told, with the fix that would move each."""
-    found = check_source(START + textwrap.dedent(text), path, Config(select=("TDV113",)))
+    found = check_source(START + textwrap.dedent(text), path, Config(select=("TDV021",)))
     return [
         one.message.split("`")[1] + ("" if one.fix is None else one.fix.edits[0].content) for one in found
     ]
@@ -245,5 +245,58 @@ def test_others_of_the_same_kind_move_themselves(more: str, brought: str, expect
             x = torch.tensor(sentences)
             x = {brought}
             return self.emb(x)
+    """
+    assert told(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("loss", "expected"),
+    [
+        ("nn.BCEWithLogitsLoss(pos_weight=show(y))", ["loss"]),
+        ("nn.BCEWithLogitsLoss(pos_weight=torch.tensor(2.0))", []),
+        ("nn.BCEWithLogitsLoss(pos_weight=weight)", []),
+        ("nn.CrossEntropyLoss(weight=None)", []),
+    ],
+)
+def test_a_loss_is_where_its_weight_is(loss: str, expected: list[str]) -> None:
+    """A weight that the caller gives is where the caller has put it, and one without dimensions goes with all."""
+    text = f"""
+    def step(net, x, y: Tensor, weight, device):
+        loss = {loss}
+        return loss(net(x.to(device)), y.to(device))
+    """
+    assert [one.partition(".")[0] for one in told(text)] == expected
+
+
+@pytest.mark.parametrize(
+    ("after", "expected"),
+    [
+        ("m.eval()", ["m.to(x.device)"]),
+        ("m.weight = nn.Parameter(kernel)", []),
+        ("m.weight.data = m.weight.data * 2", ["m.to(x.device)"]),
+        ("m.place(x.device)", []),
+        ("m.split(dense_device=there)", []),
+    ],
+)
+def test_a_module_of_the_callers_weight_or_that_is_told_a_device(after: str, expected: list[str]) -> None:
+    text = f"""
+    def smooth(x: Tensor, kernel: Tensor, there):
+        m = Net()
+        {after}
+        return update(x, m)
+    """
+    assert told(text) == expected
+
+
+@pytest.mark.parametrize(("loss", "expected"), [("nn.CrossEntropyLoss()", []), ("Net()", ["c.cuda()"])])
+def test_what_holds_nothing_need_not_be_moved_beside_its_kind(loss: str, expected: list[str]) -> None:
+    text = f"""
+    def make(fast):
+        if fast:
+            c = {loss}
+            c.cuda()
+        else:
+            c = {loss}
+        print(c)
     """
     assert told(text) == expected

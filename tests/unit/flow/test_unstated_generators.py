@@ -1,4 +1,4 @@
-"""TDV111: random generators that say no device where one is at hand, and draws that refuse the generators of a device."""
+"""TDV019: random generators that say no device where one is at hand, and draws that refuse the generators of a device."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Orders:
 
 
 def _told(code: str, *, path: str = "drawn.py") -> list[str]:
-    found = check_source(START + textwrap.dedent(code), path, Config(select=("TDV111",)))
+    found = check_source(START + textwrap.dedent(code), path, Config(select=("TDV019",)))
     return [one.message for one in found]
 
 
@@ -315,7 +315,7 @@ def test_what_is_known_better_is_not_told_twice() -> None:
         g = torch.Generator().manual_seed(3)
         return torch.multinomial(p, count, generator=g)
     """
-    found = check_source(START + textwrap.dedent(code), "drawn.py", Config(select=("TDV011", "TDV111")))
+    found = check_source(START + textwrap.dedent(code), "drawn.py", Config(select=("TDV011", "TDV019")))
     assert [one.code for one in found] == ["TDV011"]
 
 
@@ -327,7 +327,7 @@ def test_tests_and_default_devices_are_left_alone() -> None:
 
 
 def _fixed(code: str) -> list[str]:
-    found = check_source(START + textwrap.dedent(code), "drawn.py", Config(select=("TDV111",)))
+    found = check_source(START + textwrap.dedent(code), "drawn.py", Config(select=("TDV019",)))
     return [edit.content for one in found if one.fix is not None for edit in one.fix.edits]
 
 

@@ -193,7 +193,7 @@ OPTED: dict[str, tuple[str, str, Sequence[tuple[str, bool]]]] = {
         ],
     ),
     "an index stays while what came with it is moved": (
-        "TDV109",
+        "TDV004",
         """
         import torch
 
@@ -299,7 +299,7 @@ OPTED: dict[str, tuple[str, str, Sequence[tuple[str, bool]]]] = {
         ],
     ),
     "a module moves itself before its parts are there": (
-        "TDV113",
+        "TDV021",
         """
         import torch
         from torch import nn

@@ -381,7 +381,7 @@ def _told(program: str, rule: str, path: str = "net.py") -> list[str]:
 
 OPTED: dict[str, tuple[str, str, Sequence[tuple[str, bool]]]] = {
     "a function holds tensors of the one around it": (
-        "TDV110",
+        "TDV006",
         """
         import torch
         from functools import partial
@@ -410,7 +410,7 @@ OPTED: dict[str, tuple[str, str, Sequence[tuple[str, bool]]]] = {
         ],
     ),
     "a function of another file makes a table": (
-        "TDV110",
+        "TDV006",
         """
         from torch import nn
         from .layers import {0} as make
@@ -427,7 +427,7 @@ OPTED: dict[str, tuple[str, str, Sequence[tuple[str, bool]]]] = {
         [("positional_encoding", True), ("sincos_pos_embed", True), ("build_layer", False)],
     ),
     "a table that nothing shows to be one": (
-        "TDV110",
+        "TDV006",
         """
         from torch import nn
         from .layers import positional_encoding
@@ -459,7 +459,7 @@ OPTED: dict[str, tuple[str, str, Sequence[tuple[str, bool]]]] = {
         [('"cuda:0"', True), ("embeddings.device", False)],
     ),
     "a number is told apart from its device": (
-        "TDV109",
+        "TDV016",
         """
         import torch
         from whisper import Model, Voice
@@ -594,7 +594,7 @@ def test_a_function_that_brings_its_tensors_is_the_cure() -> None:
         def forward(self, images):
             return self.normalizer(images)
     """
-    (found,) = findings(textwrap.dedent(program), "net.py", Config(select=("TDV110",)))
+    (found,) = findings(textwrap.dedent(program), "net.py", Config(select=("TDV006",)))
     assert found.fix is not None
     (edit,) = found.fix.edits
     assert edit.content == (

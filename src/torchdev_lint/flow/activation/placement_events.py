@@ -15,7 +15,8 @@ class CheckpointLoad:
     `function` is what loads it, `keyword` the argument of `None` that is given instead, if one is. `target` is an
     expression for where to load it, None when no sure one is known. `guarded`: a machine without the accelerator never
     gets here, or handles that it fails; `excluded`: it never gets here, or loads again. `inlined`: it was met while a call was followed.
-    `borne_out`: the program, or its project, makes such files, and is for machines without the accelerator, too.
+    `borne_out`: the program, or its project, makes such files, and is for machines without the accelerator, too; or it runs as `several`
+    processes, each with a GPU of its own.
     """
 
     node: Any
@@ -26,6 +27,7 @@ class CheckpointLoad:
     excluded: bool = False
     inlined: bool = False
     borne_out: bool = True
+    several: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,8 @@ class PlainState:
 
     `Module.to` does not look for them there.
 
-    `node` is the assignment, `cure` what registers instead (empty where nothing does); `use` where the class computes with it.
+    `node` is the assignment, `cure` what registers instead (empty where nothing does); `use` where the class computes with it. `plain`
+    says that whoever reads the class sees it fail: a function that holds them, a table of which parts are added to what comes in.
     """
 
     node: Any
@@ -101,6 +104,7 @@ class PlainState:
     kind: str
     cure: str
     use: Any
+    plain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,13 +212,15 @@ class UnstatedDevice:
     """A factory is told no device where one is at hand, `near`, and what it made goes where nothing is known of it: to `goes`.
 
     `made`: an `events.Made`. `how`: it `meets` an operand, is `given` to a function that cannot be read or `handed` on to any, is
-    `returned`, or `kept`.
+    `returned`, or `kept`. `late`: the tensor that the other operand was computed from, where what comes of the two is brought to it
+    only then: the function itself says that it may be elsewhere.
     """
 
     made: Any
     near: str
     goes: Any
     how: str
+    late: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,6 +59,28 @@ _ON_HOST = re.compile(r"(?i)#.*\b(?:cpu|host)\b|[\"']cpu[\"']")
 _ENDS_ON_HOST = frozenset("to cuda cpu numpy item tolist to_empty type_as".split())
 
 
+_CONVERTS = re.compile(r"(?i)(?:^|_)(?:convert\w*|as_?tensor|to_?tensor|ensure\w*|wrap)(?:_|$)")
+"""Functions, by name, that leave what they are given where it is if nobody says where to put it."""
+_SETTINGS = re.compile(r"(?i)(?:^|[._])(?:cfg|conf|config\w*|options|settings|args)$")
+
+
+def _converts(function: Function, taker: Taker) -> bool:
+    """Whether a function converts what it is given, to be moved only where it is told a device: `device=None`."""
+    node = function.node
+    assert isinstance(node, cst.FunctionDef)
+    parameter = parameters(node).get(taker.name)
+    if parameter is None or not (
+        isinstance(parameter.default, cst.Name) and parameter.default.value == "None"
+    ):
+        return False
+    return _CONVERTS.search(function.name) is not None or any(
+        isinstance(part, cst.Call)
+        and _CONVERTS.search((dotted(part.func) or "").rpartition(".")[2]) is not None
+        and any(dotted(one.value) == taker.name for one in part.args)
+        for part in walk(node.body)
+    )
+
+
 @dataclass(frozen=True)
 class _AtHand:
     """A device where a call leaves one out: an expression for it, what it is of, and where that is seen."""
@@ -73,8 +95,7 @@ class _AtHand:
 def settle(analysis: Analysis, known: Sequence[Event], met: Sequence[Function]) -> Iterator[DeviceNotPassed]:
     """The calls of the file that leave out a device, less those of which more is known."""
     if (
-        not analysis.options.audits
-        or analysis.sets_default_device
+        analysis.sets_default_device
         or not TESTING.isdisjoint(analysis.imported)
         or has_tests(analysis.module)
         or HOST_FILE.search("/".join(re.split(r"[/\\]", analysis.source.path)[-3:]))
@@ -145,11 +166,22 @@ class _Scope:
         name = _name_of(function)
         if taker is None or _ASIDE.search(name) or _is_overwritten(self, call, function):
             return
+        if _converts(function, taker) or self._is_about_settings(call):
+            return
         if says_unused(function.frame.analysis, function.node):
             return
         near = self._at_hand(call, function, taker)
         if near is not None and self._stays(call, near, function, taker):
             yield self._event(call, name, taker.name, near, taker.parameter)
+
+    def _is_about_settings(self, call: cst.Call) -> bool:
+        """Whether no more than a configuration is wanted of a call: `config = Model.restore(path, return_config=True)`."""
+        return any(
+            isinstance(node, cst.Assign)
+            and node.value is call
+            and any(_SETTINGS.search(dotted(one.target) or "") for one in node.targets)
+            for node in walk(self.node.body)
+        )
 
     def _at_hand(self, call: cst.Call, function: Function, taker: Taker) -> _AtHand | None:
         beside = self._beside(call, function, taker.name)

@@ -30,8 +30,7 @@ from torchdev_lint.flow.syntax.trees import walk
 def settle(analysis: Analysis, known: Sequence[Event]) -> list[DoubtfulDevice]:
     """The doubtful uses of devices in a file, less those of which more is known."""
     if (
-        not analysis.options.audits
-        or not (analysis.speaks_of_devices or ".type()" in analysis.written)
+        not (analysis.speaks_of_devices or ".type()" in analysis.written)
         or not TESTING.isdisjoint(analysis.imported)
         or has_tests(analysis.module)
     ):

@@ -29,6 +29,8 @@ _TAKES_TYPE = re.compile(r"(?:^|\.)(?:autocast|get_autocast_dtype|is_autocast_en
 _MOVERS = frozenset("to move_to set_device to_device move_to_device".split())
 _CHOOSERS = re.compile(r"(?i)^_*(?:main|run|demo|\w*device\w*|\w*parse_args?|setup\w*|init_\w+)$")
 """Functions, by name, in which a program chooses its device."""
+_TO_A_DEVICE = re.compile(r"\.to\(\s*(?:\w+\.)*_?(?:\w+_)?device\s*[,)]")
+"""What a file says that takes the devices it is given, the CPU among them."""
 _TENSORS = frozenset(
     (
         "device shape size dim unsqueeze squeeze view reshape permute detach numel dtype new_zeros is_cuda float long expand"
@@ -52,7 +54,8 @@ def check_call(scope: Scope, node: cst.Call) -> Iterator[DoubtfulDevice]:
         if keyword == "device_type" or (takes_type and first):
             yield from _as_type(scope, argument.value)
         if keyword == "device" or (places and first):
-            yield from _as_index(scope, argument.value)
+            places_anywhere = method != "cuda" and scope.analysis.says(_TO_A_DEVICE)
+            yield from _as_index(scope, argument.value, "index" if places_anywhere else "index of a GPU")
     if method == "type" and len(node.args) == 1:
         yield from _by_name_of_type(scope, node, node.args[0].value)
 
@@ -76,7 +79,7 @@ def _values(scope: Scope, node: cst.BaseExpression) -> list[cst.BaseExpression]:
     return [node]
 
 
-def _as_index(scope: Scope, node: cst.BaseExpression) -> Iterator[DoubtfulDevice]:
+def _as_index(scope: Scope, node: cst.BaseExpression, form: str) -> Iterator[DoubtfulDevice]:
     """`.to(x.get_device())`: -1 for a tensor on the CPU."""
     if isinstance(node, cst.Name) and any(
         isinstance(part, cst.Comparison) and dotted(part.left) == node.value for part in scope.nodes
@@ -88,7 +91,7 @@ def _as_index(scope: Scope, node: cst.BaseExpression) -> Iterator[DoubtfulDevice
                 text = scope.analysis.text(base)
                 if text in ("self", "cls") or _is_imported(scope, text) or _asks_for_cuda(scope):
                     continue
-                yield DoubtfulDevice(value, "index", text, replaced=value, replacement=f"{text}.device")
+                yield DoubtfulDevice(value, form, text, replaced=value, replacement=f"{text}.device")
             case _:
                 pass
 

@@ -50,7 +50,9 @@ from torchdev_lint.torch_api import devices as api
 if TYPE_CHECKING:
     from torchdev_lint.flow.instances.classes import ClassModel
 
-_FLAG = re.compile(r"(?i)cuda|[cg]pu|device|accelerator|data_?parallel|distributed|(?:^|[^a-z])dd?p\b")
+_FLAG = re.compile(
+    r"(?i)cuda|[cg]pu|device|accelerator(?!\.is_(?:local_)?(?:main|last)_process)|data_?parallel|distributed|(?:^|[^a-z])dd?p\b"
+)
 
 
 MAX_INDEX = 15

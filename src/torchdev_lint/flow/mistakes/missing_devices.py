@@ -150,7 +150,8 @@ class _Reading:
         asked = _asked(node.test)
         entered = self.narrowed(node.test, self.correlated(asked, state), truth=True)
         then = self.statement(node.body, entered)
-        other = self.narrowed(node.test, state, truth=False)
+        apart = state if node.orelse is None else self.correlated(asked, state)
+        other = self.narrowed(node.test, apart, truth=False)
         chained = isinstance(node.orelse, cst.If)
         if node.orelse is not None:
             inner = node.orelse if chained else node.orelse.body
@@ -160,8 +161,8 @@ class _Reading:
         if then is not None and otherwise is not None:
             for name in state:
                 if (UNBOUND in then[name]) != (UNBOUND in otherwise[name]):
-                    self.hangs.setdefault(name, set()).update(asked)
                     bound = _binding(node, name)
+                    self.hangs.setdefault(name, set()).update(asked, _bound_beside(node, name))
                     if bound is not None:
                         self.where.setdefault(name, bound)
         if chained and _is_open(node) and then is not None and otherwise is not None:
@@ -237,7 +238,7 @@ class _Reading:
                 self.use(test, state)
                 asked = _asked(test)
                 self.use(then, self.narrowed(test, self.correlated(asked, state), truth=True))
-                self.use(otherwise, self.narrowed(test, state, truth=False))
+                self.use(otherwise, self.narrowed(test, self.correlated(asked, state), truth=False))
             case cst.BooleanOperation(left=left, operator=operator, right=right):
                 self.use(left, state)
                 self.use(right, self.narrowed(left, state, truth=isinstance(operator, cst.And)))
@@ -368,6 +369,17 @@ def _bound_in(body: cst.CSTNode) -> Iterator[str]:
                         yield one.value
             case _:
                 pass
+
+
+def _bound_beside(node: cst.If, name: str) -> set[str]:
+    """What the branches that bind a name bind along with it: a flag may say later that they were taken."""
+    ways = [node.body, node.orelse.body if isinstance(node.orelse, cst.Else) else None]
+    return {one for way in ways if way is not None for one in _names_with(way, name)}
+
+
+def _names_with(way: cst.BaseSuite, name: str) -> set[str]:
+    bound = set(_bound_in(way))
+    return bound - {name} if name in bound else set()
 
 
 def _binding(body: cst.CSTNode, name: str) -> cst.CSTNode | None:

@@ -66,7 +66,7 @@ _PREPARES = re.compile(
 
 def settle(analysis: Analysis, known: Sequence[Event], met: Sequence[Function]) -> list[PlainState]:
     """The plain attributes of the modules of a file, less those of which more is known."""
-    if not analysis.options.audits or not TESTING.isdisjoint(analysis.imported) or has_tests(analysis.module):
+    if not TESTING.isdisjoint(analysis.imported) or has_tests(analysis.module):
         return []
     told = {
         (id(event.node), event.attribute)
@@ -145,7 +145,8 @@ class _Class:
         for name, kept in self.kept.items():
             if name in uses:
                 kind = "tensor" if kept.kind == "table" else kept.kind
-                yield PlainState(kept.node, name, kind, self._cure(name, kept), uses[name])
+                seen = kept.kind in ("function", "table")
+                yield PlainState(kept.node, name, kind, self._cure(name, kept), uses[name], plain=seen)
 
     def _cure(self, name: str, kept: _Kept) -> str:
         """The assignment as it registers what it keeps; empty for tensors in containers."""

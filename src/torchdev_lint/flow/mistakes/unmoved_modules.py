@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import libcst as cst
 
 from torchdev_lint.flow.activation.analysis import Analysis
-from torchdev_lint.flow.activation.events import Event
+from torchdev_lint.flow.activation.events import DeviceLiteral, Event
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.activation.placement_events import UnmovedModule
 from torchdev_lint.flow.domain.lattice import Origin
@@ -23,6 +23,7 @@ from torchdev_lint.flow.mistakes import moved_too_early
 from torchdev_lint.flow.project.project_calls import argument_given
 from torchdev_lint.flow.read_alone.evidence import TESTING, has_tests
 from torchdev_lint.flow.read_alone.host_functions import HOST_CLASS, HOST_FILE, works_on_host
+from torchdev_lint.flow.read_alone.written_evidence import path_of
 from torchdev_lint.flow.read_alone.written_modules import (
     calls_made,
     function_called,
@@ -56,8 +57,7 @@ _ASKS_MACHINE = re.compile(r"(?i)device|cuda|gpu|distributed|parallel")
 def settle(analysis: Analysis, known: Sequence[Event], met: Sequence[Function]) -> list[UnmovedModule]:
     """The modules of a file that nothing moves, less those that others speak of."""
     if (
-        not analysis.options.audits
-        or not (TESTING | _MOVERS).isdisjoint(analysis.imported)
+        not (TESTING | _MOVERS).isdisjoint(analysis.imported)
         or has_tests(analysis.module)
         or HOST_FILE.search(analysis.source.path)
         or analysis.says(_DEFAULTS)
@@ -72,7 +72,8 @@ def settle(analysis: Analysis, known: Sequence[Event], met: Sequence[Function]) 
         if not HOST_CLASS.search(model.name) and not _is_placed(model.node):
             told += _in_class(model, models)
             told += moved_too_early.check(model)
-    spoken = {part for event in known for part in _spoken_of(event)}
+    # where a literal names a device, nothing is said of the module that it is for
+    spoken = {part for event in known if not isinstance(event, DeviceLiteral) for part in _spoken_of(event)}
     told = [event for event in told if id(event.node) not in spoken and id(event.use) not in spoken]
     return list({id(event.node): event for event in reversed(told)}.values())[::-1]
 
@@ -198,11 +199,17 @@ def _beside(frame: Frame, nodes: Sequence[cst.CSTNode]) -> Iterator[UnmovedModul
             or "." in name
             or not last_name(call.func)[:1].isupper()
             or is_told_where(frame, call)
+            or (_is_torchs(frame, call) and not makes_module(frame, call))
         ):
             continue
         if not may_be_moved(frame, rest, name, but=statement):
             text = frame.analysis.text(beside[1])
             yield UnmovedModule(call, name, "beside", beside[0], text, _as_moved(frame, beside[0]))
+
+
+def _is_torchs(frame: Frame, call: cst.Call) -> bool:
+    """Whether a class of PyTorch's own is called, of which it is known whether it holds anything: `nn.CrossEntropyLoss()` does not."""
+    return (path_of(frame, call.func) or "").startswith("torch.")
 
 
 def _kind(maker: cst.BaseExpression) -> str:
@@ -226,7 +233,7 @@ def _in_one_branch(frame: Frame, nodes: Sequence[cst.CSTNode]) -> Iterator[Unmov
                 mover = next((one for one in other if moves_it(one, name)), None)
                 if mover is None or name not in made or is_told_where(frame, call):
                     continue
-                alike = receiver_name(call) == receiver_name(made[name]) != ""
+                alike = not _is_torchs(frame, call) and receiver_name(call) == receiver_name(made[name]) != ""
                 if not alike and not (makes_module(frame, call) and makes_module(frame, made[name])):
                     continue
                 if not may_be_moved(frame, [*way, *rest], name, but=statement):

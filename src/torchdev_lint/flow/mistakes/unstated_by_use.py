@@ -37,6 +37,8 @@ from torchdev_lint.flow.syntax.trees import all_parameters, dotted, says_device,
 from torchdev_lint.flow.telling.attribution import worth_telling
 from torchdev_lint.flow.telling.cures import moved_where_wanted
 
+_BROUGHT = re.compile(r"\)\s*\.(?:type_as\(|to\(\s*\w+(?:\.\w+)*\.device\s*\))")
+"""What comes of an operation is brought to where a tensor is."""
 _ASKED = re.compile(r"(?:device *= *|\. *to *\()(?!self\b|cls\b)\w+ *(?:\. *\w+ *)*\. *device\b")
 """A tensor asked where it is."""
 
@@ -45,8 +47,8 @@ def check(frame: Frame, function: Function) -> None:
     """A function was read on its own: publish the factories that are to be told."""
     node, analysis = function.node, frame.analysis
     if (
-        not analysis.options.audits
-        or not isinstance(node, cst.FunctionDef)
+        not isinstance(node, cst.FunctionDef)
+        or not (analysis.options.audits or _BROUGHT.search(analysis.text(node)) is not None)
         or analysis.muted
         or analysis.sets_default_device
         or frame.env.default_device != CPU
@@ -58,7 +60,7 @@ def check(frame: Frame, function: Function) -> None:
         return
     reading = Reading(frame, function, node)
     for factory in reading.factories.values():
-        if not factory.taken and ("unstated", id(factory.node)) not in analysis.events:
+        if ("unstated", id(factory.node)) not in analysis.events:
             _tell(frame, function, reading, factory)
 
 
@@ -87,6 +89,9 @@ def _tell(frame: Frame, function: Function, reading: Reading, factory: Factory) 
     if way is None:
         return
     how, goes, look = way
+    late = _brought_late(frame, function.node, factory, goes) if how == "meets" else ""
+    if not (late or (frame.analysis.options.audits and not factory.taken)):
+        return
     leaf: Leaf = Accelerator("cuda")
     if look.root is not None:
         key = parameter_key(function.node, look.root)
@@ -94,7 +99,7 @@ def _tell(frame: Frame, function: Function, reading: Reading, factory: Factory) 
     found = Conflict(Level.POSSIBLE, leaf, Cpu(Origin(factory.node, "factory", frame.uid)))
     if not worth_telling(frame, found, anywhere=_minds_devices(frame, function), by_default=False):
         return
-    if moved_where_wanted(frame, factory.node, goes if how == "meets" else cst.Name(how)):
+    if not late and moved_where_wanted(frame, factory.node, goes if how == "meets" else cst.Name(how)):
         return
     learn = frame.analysis.learn  # of the callers it is asked last
     if how == "returned" and (
@@ -102,10 +107,58 @@ def _tell(frame: Frame, function: Function, reading: Reading, factory: Factory) 
         or learn(caller_results.becomes_parameter, frame, function)
     ):
         return
-    target = _device_of(look, factory)
+    target = f"{late}.device" if late else _device_of(look, factory)
     near = f"`{target or look.there}`" if look.there else "a tensor of elsewhere"
     made = Made(factory.node, target, takes_device(factory.node))
-    frame.analysis.publish(("unstated", id(factory.node)), UnstatedDevice(made, near, goes, how))
+    frame.analysis.publish(("unstated", id(factory.node)), UnstatedDevice(made, near, goes, how, late))
+
+
+def _brought_late(frame: Frame, function: cst.CSTNode, factory: Factory, goes: cst.CSTNode) -> str:
+    """The tensor to which a statement brings what comes of an operation, of which the other operand was computed; empty if it does not.
+
+    `index_select(torch.arange(n), 0, rank).type_as(scores)`, where `rank = scores.argsort()`: it fails before it gets there.
+    """
+    whole = next((node for node in walk(function) if _brings(node, goes)), None)
+    if not isinstance(whole, cst.Call):
+        return ""
+    to = whole.args[0].value
+    if isinstance(to, cst.Attribute) and to.attr.value == "device":
+        to = to.value
+    name = dotted(to)
+    if name is None or not any(part is factory.node for part in walk(whole)):
+        return ""
+    from_it = {name}
+    for statement in walk(function):
+        if isinstance(statement, cst.Assign) and any(
+            dotted(part) in from_it for part in walk(statement.value)
+        ):
+            from_it |= {bound for one in statement.targets if (bound := dotted(one.target)) is not None}
+    other = [one for one in _operands(goes) if all(part is not factory.node for part in walk(one))]
+    return name if any(dotted(part) in from_it for one in other for part in walk(one)) else ""
+
+
+def _brings(node: cst.CSTNode, what: cst.CSTNode) -> bool:
+    match node:
+        case cst.Call(func=cst.Attribute(value=inner, attr=cst.Name(value="type_as")), args=[cst.Arg()]):
+            pass
+        case cst.Call(
+            func=cst.Attribute(value=inner, attr=cst.Name(value="to")),
+            args=[cst.Arg(value=cst.Attribute(attr=cst.Name(value="device")))],
+        ):
+            pass
+        case _:
+            return False
+    return any(part is what for part in walk(inner))
+
+
+def _operands(operation: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    match operation:
+        case cst.Call(func=called, args=arguments):
+            yield from (one.value for one in arguments)
+            if isinstance(called, cst.Attribute):
+                yield called.value
+        case _:
+            yield from operation.children
 
 
 def _device_of(look: Look, factory: Factory) -> str | None:

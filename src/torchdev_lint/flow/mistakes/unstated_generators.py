@@ -39,8 +39,7 @@ _MAKES_ON_HOST = re.compile(rf"{_SAYS_HOST.pattern}|\bGenerator\(\s*\)|= *torch\
 def settle(analysis: Analysis, known: Sequence[Event], met: Sequence[Function]) -> list[UnstatedGenerator]:
     """The generators and draws of a file that are to be told, less those of which more is known."""
     if (
-        not analysis.options.audits
-        or _SPEAKS.search(analysis.written) is None
+        _SPEAKS.search(analysis.written) is None
         or analysis.sets_default_device
         or not TESTING.isdisjoint(analysis.imported)
         or has_tests(analysis.module)
@@ -114,7 +113,7 @@ def _kept(
     """A generator that a module keeps, or a class that keeps a device, too: told by what it draws with it."""
     owner = function.owner
     named = None if owner is None else OWN_DEVICE.search(function.frame.analysis.text(owner.node))
-    if owner is None or (named is None and not owner.is_module):
+    if owner is None or (named is None and not owner.is_module) or _is_unpacked(owner, kept.near):
         return
     uses = list(kept_uses(function, kept.near))
     way = _decisive(uses)
@@ -123,6 +122,16 @@ def _kept(
     near = way.near if named is None or way.near.startswith("self.") else named[0].replace(" ", "")
     if near:
         yield _event(function, reading, maker, Use("kept", way.node, near), "kept", way.node)
+
+
+def _is_unpacked(owner: ClassModel, attribute: str) -> bool:
+    """Whether something else gives the class its generator, too, along with other things: `self.rng, self.state = restored()`."""
+    return any(
+        isinstance(part, cst.Tuple) and any(dotted(one.value) == f"self.{attribute}" for one in part.elements)
+        for target in walk(owner.node)
+        if isinstance(target, cst.AssignTarget)
+        for part in (target.target,)
+    )
 
 
 def _event(

@@ -67,8 +67,9 @@ def note(frame: Frame, path: str, site: CallSite) -> None:
     along = loading_callers.goes_on_with_accelerator(frame, site.node) or loading_scopes.goes_to_accelerator(
         frame, loading_scopes.scope_of(frame), site.node
     )
+    several = along and not use.published and _saves_in_one_of_several(frame)
     borne_out = not (
-        along
+        (along and not several)
         or _stays_on_host(frame)
         or frame.analysis.learn(savers.is_of_others, frame.analysis)
         or _is_never_there(frame, site.node)
@@ -79,7 +80,7 @@ def note(frame: Frame, path: str, site: CallSite) -> None:
     if borne_out or not harmless:
         keyword = None if given is None else given.node.value
         target = _target(frame, use, path in api.ALWAYS_WEIGHTS)
-        _remember(frame, site, target, keyword, borne_out=borne_out)
+        _remember(frame, site, target, keyword, borne_out=borne_out, several=several)
 
 
 def note_unmapped(frame: Frame, site: CallSite, position: int) -> None:
@@ -128,6 +129,23 @@ _TRAINS = re.compile(r"\.backward\(|\.step\(\)|\.fit\(")
 _HAS_PROCESSES = re.compile(
     r"(?i)init_process_group|DistributedDataParallel|local_rank|world_size|deepspeed|torchrun|horovod|distributed_backend|distr_backend"
 )
+
+
+_ONE_OF_SEVERAL = re.compile(r"\bDistributedDataParallel\(|\bDDP\(")
+_STARTS_PROCESSES = re.compile(r"\b(?:mp|multiprocessing)\.spawn\(|\binit_process_group\(")
+
+
+def _saves_in_one_of_several(frame: Frame) -> bool:
+    """Whether a program of several processes, each with a GPU of its own, loads what one of them has saved.
+
+    All then put it on the GPU of that one (https://pytorch.org/tutorials/intermediate/ddp_tutorial.html, "Save and Load Checkpoints").
+    Another branch that says where to load it knows of that.
+    """
+    says = frame.analysis.says
+    return says(_ONE_OF_SEVERAL) and says(_STARTS_PROCESSES) and says(SAVING) and not says(_LOADS_TO_ITS_OWN)
+
+
+_LOADS_TO_ITS_OWN = re.compile(r"map_location\s*=")
 
 
 def _is_harmless(frame: Frame, call: cst.Call, use: _Use, *, along: bool) -> bool:
@@ -188,7 +206,13 @@ def _is_of_other_branch(frame: Frame, call: cst.BaseExpression) -> bool:
 
 
 def _remember(
-    frame: Frame, site: CallSite, target: str | None, keyword: cst.BaseExpression | None, *, borne_out: bool
+    frame: Frame,
+    site: CallSite,
+    target: str | None,
+    keyword: cst.BaseExpression | None,
+    *,
+    borne_out: bool,
+    several: bool = False,
 ) -> None:
     other = _is_of_other_branch(frame, site.node)
     event = CheckpointLoad(
@@ -202,6 +226,7 @@ def _remember(
         or _is_tried_again(frame, site.node),
         inlined=frame.caller is not None,
         borne_out=borne_out,
+        several=several,
     )
     frame.analysis.loads.setdefault(id(site.node), []).append(event)
 

@@ -30,31 +30,39 @@ _MATTERS = re.compile(
 )
 """Tests that may guard a transfer, though their value is known here (`USE_CUDA = True`), and what runs on accelerators only."""
 
+_OF_KINDS = re.compile(r"(?i)cuda|gpu|device|fp16|float16|half|amp\b|nccl")
+"""Those that say which kind of accelerator there is, where Accelerate runs several processes on any kind."""
+
 _MOVES = frozenset({"cuda", "to"})
 
 
 def choice(frame: Frame, node: cst.BaseExpression, kind: str) -> tuple[str, str] | None:
     """The name, and as an expression the device, that decides elsewhere where `node` names an accelerator; None if nothing shows.
 
-    Either a device in scope that is the CPU where there is no accelerator, or the flag under which the same function moves other
-    things. Nothing is said below a test that may be such a flag, in a function called so, or in the handler of an exception.
+    A device in scope that is the CPU where there is no accelerator, that of Accelerate, or the flag under which the same function moves
+    other things. Nothing is said below a test that may be such a flag, in a function called so, or in the handler of an exception.
     """
     body = frame.analysis.module if frame.function is None else frame.function.node
     device = _device_with_a_fallback(frame, kind)
-    found = device
+    by_library = None if device is not None else _by_accelerate(frame, body)
+    found = device or by_library
     if found is None:
         flag = _flag_of_moves(body)
         found = None if flag is None else (flag, f'"{kind}" if {flag} else "cpu"')
     if (
         found is None
-        or not _asks(frame, found[0])
+        or not (by_library is not None or _asks(frame, found[0]))
         or _OF_TESTS.search(frame.source.path) is not None
         or is_among(found[0], frame.analysis.learn(settled_in, frame.analysis))
-        or frame.analysis.learn(_is_under_a_test, frame.analysis, body, node)
+        or frame.analysis.learn(
+            _is_under_a_test, frame.analysis, body, node, _MATTERS if by_library is None else _OF_KINDS
+        )
     ):
         return None
     # beside a device that the file chooses, what its other functions use bypasses the choice as well
-    if accelerator_programs.comes_after_use(frame, node, own=False, in_file=device is None):
+    if accelerator_programs.comes_after_use(
+        frame, node, own=False, in_file=device is None and by_library is None
+    ):
         return None
     return found
 
@@ -100,6 +108,22 @@ def _device_with_a_fallback(frame: Frame, kind: str) -> tuple[str, str] | None:
             told = f"{name}.device"
             return (told, told) if frame.analysis.says(re.compile(rf"{re.escape(told)}\s*[,)]")) else None
     return None
+
+
+_OF_ACCELERATE = re.compile(
+    r"(?<![\w.])(?P<name>(?:self\.)?_?accelerator)\.(?:device|prepare\w*|unwrap_model|backward|accumulate|gather\w*|is_main_process|"
+    r"is_local_main_process|wait_for_everyone|process_index|num_processes)\b"
+)
+"""What is asked of an `Accelerator`, and of nothing else that is called so (accelerate/accelerator.py)."""
+
+
+def _by_accelerate(frame: Frame, body: cst.CSTNode) -> tuple[str, str] | None:
+    """The device of the `Accelerator` that the function works with: the CPU where the machine, or who launches the program, says so."""
+    found = (
+        _OF_ACCELERATE.search(frame.analysis.text(body)) if "accelerator." in frame.analysis.written else None
+    )
+    device = "" if found is None else f"{found['name']}.device"
+    return (device, device) if device else None
 
 
 def _is_host_by_default(analysis: Analysis, device: Symbol) -> bool:
@@ -166,19 +190,21 @@ def _is_move(node: cst.CSTNode) -> bool:
     return type(node) is cst.Call and isinstance(node.func, cst.Attribute) and node.func.attr.value in _MOVES
 
 
-def _is_under_a_test(analysis: Analysis, body: cst.CSTNode, literal: cst.CSTNode) -> bool:
+def _is_under_a_test(
+    analysis: Analysis, body: cst.CSTNode, literal: cst.CSTNode, matters: re.Pattern[str]
+) -> bool:
     return any(
         any(inner is literal for inner in walk(part))
         for node in walk(body)
-        for part in _guarded_parts(analysis, node)
+        for part in _guarded_parts(analysis, node, matters)
     )
 
 
-def _guarded_parts(analysis: Analysis, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+def _guarded_parts(analysis: Analysis, node: cst.CSTNode, matters: re.Pattern[str]) -> Iterator[cst.CSTNode]:
     match node:
-        case cst.If(test=test) | cst.IfExp(test=test) if _MATTERS.search(analysis.text(test)):
+        case cst.If(test=test) | cst.IfExp(test=test) if matters.search(analysis.text(test)):
             yield node
-        case cst.FunctionDef(name=cst.Name(value=name)) if _MATTERS.search(name):
+        case cst.FunctionDef(name=cst.Name(value=name)) if matters.search(name):
             yield node
         case cst.ExceptHandler():
             yield node

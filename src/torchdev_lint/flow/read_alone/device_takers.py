@@ -273,7 +273,7 @@ def mentioned(nodes: Iterable[cst.CSTNode], text: str) -> bool:
 def note(frame: Frame, function: Function, site: CallSite) -> None:
     """A call of a function of the project that may be told a device."""
     analysis = frame.analysis
-    if not analysis.options.audits or frame.source.foreign or not isinstance(site.node, cst.Call):
+    if frame.source.foreign or not isinstance(site.node, cst.Call):
         return
     node = function.node
     parameter = device_parameter(node) if isinstance(node, cst.FunctionDef) else None

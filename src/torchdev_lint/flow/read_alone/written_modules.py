@@ -102,7 +102,8 @@ def _is_layer(path: str, call: cst.Call, frame: Frame) -> bool:
         return any(
             one.keyword is not None
             and one.keyword.value in LOSS_BUFFERS
-            and not (isinstance(one.value, cst.Name) and one.value.value == "None")
+            and not isinstance(one.value, (cst.Name, cst.Attribute))  # where that is, the loss is
+            and not _has_no_dimension(one.value)
             for one in call.args
         )
     if name in CONTAINERS:
@@ -117,6 +118,15 @@ def _is_layer(path: str, call: cst.Call, frame: Frame) -> bool:
         and not ("InstanceNorm" in name and name in AFFINE and len(call.args) < 2)
         and not path.endswith((".Parameter", ".Buffer", ".Module"))
     )
+
+
+def _has_no_dimension(value: cst.BaseExpression) -> bool:
+    """`pos_weight=torch.tensor(2.0)`: a tensor without dimensions goes with tensors of all devices."""
+    match value:
+        case cst.Call(args=[cst.Arg(value=cst.Integer() | cst.Float()), *_]):
+            return last_name(value.func) in ("tensor", "as_tensor", "scalar_tensor")
+        case _:
+            return False
 
 
 def class_of(frame: Frame, called: cst.BaseExpression) -> tuple[cst.ClassDef | None, cst.Module | None]:
@@ -189,7 +199,13 @@ def may_be_moved(
             case cst.Attribute(value=base, attr=cst.Name(value=attribute)) if dotted(base) == name:
                 if attribute in IN_PLACE_MOVES or attribute in ("device", "module"):
                     return True
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Attribute(value=base))], value=value) if (
+                dotted(base) == name and not any(dotted(part) == name for part in walk(value))
+            ):
+                return True  # its weight is another one then, which is somewhere
             case cst.Call(func=called, args=arguments):
+                if _is_of(called, name) and any(map(_says_where, arguments)):
+                    return True
                 for index, argument in enumerate(arguments):
                     if dotted(argument.value) == name and not _leaves_it(
                         frame, called, argument, index, depth
@@ -203,6 +219,18 @@ def may_be_moved(
             case _:
                 pass
     return False
+
+
+def _is_of(called: cst.BaseExpression, name: str) -> bool:
+    return isinstance(called, cst.Attribute) and dotted(called.value) == name
+
+
+def _says_where(argument: cst.Arg) -> bool:
+    """`net.place(device)`, `net.split(dense_device=first)`: a method of the module's is told a device."""
+    keyword = argument.keyword
+    return is_device(argument.value) or (
+        keyword is not None and DEVICE_NAME.search(keyword.value) is not None
+    )
 
 
 def function_called(frame: Frame, called: cst.BaseExpression) -> cst.FunctionDef | None:
