@@ -276,7 +276,7 @@ PROGRAMS: dict[str, tuple[str, str]] = {
         """
         class Base:
             def save_network(self, network, optimizer, path):
-                torch.save(network.cpu().state_dict(), path)
+                torch.save(network.state_dict(), path)
                 torch.save(optimizer.state_dict(), path + ".optimizer")
                 network.to(self.device)
             def load_network(self, network, path):

@@ -38,6 +38,7 @@ from torchdev_lint.flow.telling.attribution import (
     host_was_chosen,
     is_reached_on_host,
     report_at,
+    root_of,
     stays_on_host,
     transfer_of,
     worth_telling,
@@ -437,6 +438,8 @@ def _publish(
     found: Conflict,
     array: tuple[cst.BaseExpression, str] | None = None,
 ) -> None:
+    if _is_still_built(frame, found):
+        return
     root = found.right.origin.root() if found.right.origin is not None else None
     parameter = argument_of(frame, found.right, is_tensor=reader == ".numpy()")  # arrays have none
     read = report.place.value_node
@@ -458,6 +461,17 @@ def _publish(
             beside=brought_beside(frame, parameter) if direct and reader == ".numpy()" else "",
             array=array,
         ),
+    )
+
+
+def _is_still_built(frame: Frame, found: Conflict) -> bool:
+    """Whether what a module holds is read while it is built: nobody has moved it yet."""
+    leaf = found.right
+    return (
+        isinstance(leaf, Symbol)
+        and found.level != Level.CERTAIN
+        and root_of(leaf.key)[:1] == ("self",)
+        and frame.building()
     )
 
 

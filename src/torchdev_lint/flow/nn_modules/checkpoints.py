@@ -106,6 +106,7 @@ def _was_saved_here(frame: Frame, call: cst.Call, use: _Use) -> bool:
         or use.holds_numbers
         or _is_in_memory(frame, call)
         or _is_on_accelerator(frame)
+        or frame.analysis.says(_SHUTS_OFF)
         or needs_accelerator(frame)
         or is_run_there(frame.analysis.module)
         or loading_scopes.has_one_device(frame)
@@ -114,6 +115,10 @@ def _was_saved_here(frame: Frame, call: cst.Call, use: _Use) -> bool:
         or loading_callers.follows_saving(frame, call)
         or earlier_cells.has_run_training(frame, call)
     )
+
+
+_SHUTS_OFF = re.compile(r"\btorch\.cuda\.is_available\s*=\s*lambda[^:\n]*:\s*False")
+"""A program that says there is no accelerator, whatever the machine: what it loads has been saved on the CPU, or it would never run."""
 
 
 def _is_in_memory(frame: Frame, call: cst.Call) -> bool:

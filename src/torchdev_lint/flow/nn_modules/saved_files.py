@@ -178,8 +178,8 @@ def _saving(root: cst.CSTNode, *, all_of_it: bool = False) -> Iterator[cst.Call]
 
 
 def _brings(function: cst.FunctionDef, saved: cst.BaseExpression) -> bool:
-    """Whether a loop over what is saved brings its items to the CPU: `held[key] = value.cpu()`."""
-    return any(
+    """Whether what is saved is brought to the CPU, `net.cpu().state_dict()`, or a loop brings its items: `held[key] = value.cpu()`."""
+    return any(map(goes_to_cpu, walk(saved))) or any(
         isinstance(loop, cst.For)
         and any(isinstance(part, cst.Name) and dotted(part) == dotted(saved) for part in walk(loop.iter))
         and any(map(goes_to_cpu, walk(loop.body)))

@@ -34,6 +34,11 @@ def _beside_cpu(module: cst.Module) -> frozenset[int]:
             ) if names_cpu(instead):
                 found.update(id(part) for part in walk(table))
                 continue
+            case cst.Subscript(value=cst.Dict(elements=entries) as table) if any(
+                names_cpu(one.value) for one in entries
+            ):
+                found.update(id(part) for part in walk(table))
+                continue
             case _:
                 continue
         if _asks_for_accelerator(test):

@@ -186,6 +186,13 @@ def _first_flag(body: cst.CSTNode) -> str | None:
     return None
 
 
+def _leaves(body: cst.BaseSuite) -> bool:
+    last = body.body[-1] if body.body else None
+    return isinstance(last, cst.SimpleStatementLine) and isinstance(
+        last.body[-1], (cst.Return, cst.Raise, cst.Continue)
+    )
+
+
 def _is_move(node: cst.CSTNode) -> bool:
     return type(node) is cst.Call and isinstance(node.func, cst.Attribute) and node.func.attr.value in _MOVES
 
@@ -208,5 +215,15 @@ def _guarded_parts(analysis: Analysis, node: cst.CSTNode, matters: re.Pattern[st
             yield node
         case cst.ExceptHandler():
             yield node
+        case cst.IndentedBlock(body=lines):
+            # `if not GPU: return x`, and what comes behind it
+            left = [
+                index
+                for index, line in enumerate(lines)
+                if isinstance(line, cst.If)
+                and matters.search(analysis.text(line.test))
+                and _leaves(line.body)
+            ]
+            yield from lines[left[0] + 1 :] if left else ()
         case _:
             pass

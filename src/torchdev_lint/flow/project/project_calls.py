@@ -6,6 +6,7 @@ They are looked at, not executed. Tests do not count.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 
 import libcst as cst
@@ -14,7 +15,7 @@ from torchdev_lint.flow.activation.analysis import Analysis
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.domain.values import Import
 from torchdev_lint.flow.read_alone.host_functions import HOST_CLASS, HOST_FILE
-from torchdev_lint.flow.syntax.trees import all_parameters, dotted, remembered, walk
+from torchdev_lint.flow.syntax.trees import all_parameters, dotted, receiver_name, remembered, walk
 from torchdev_lint.torch_api.tensor_surface import TENSOR_NAMES
 
 Made = tuple[cst.Call, "cst.FunctionDef | None", bool, cst.Module]
@@ -79,12 +80,26 @@ def made_calls(frame: Frame, name: str, owner: str, *, elsewhere: bool = True) -
     others = frame.analysis.imports.callers(name, told)
     if owner and not others and _is_named_here_only(frame, name):
         others = frame.analysis.imports.callers(name, name)
+    by_word = "" if not owner or others else _word_for(owner)
+    if by_word:
+        others = frame.analysis.imports.callers(name, rf"{by_word}\.{name}")
     for path, module in others:
         if _has_its_own(frame, module, name, owner):
             continue
         prepares = HOST_FILE.search(path) is not None
         for call, function, on_host, _ in _all_calls(module).get(name, ()):
+            if by_word and receiver_name(call) != by_word:
+                continue
             yield call, function, prepares or on_host, module
+
+
+_KIND = re.compile(r"(?:Meter|Metric|Evaluator)$")
+
+
+def _word_for(owner: str) -> str:
+    """What instances of a class are called where nobody names it: `meter` for `PrecisionAtKMeter`, which a registry makes."""
+    kind = _KIND.search(owner)
+    return "" if kind is None else kind[0].lower()
 
 
 def module_name(analysis: Analysis) -> str:

@@ -18,6 +18,7 @@ from torchdev_lint.torch_api.libraries import ON_HOST
 HOST_FILE = re.compile(
     r"(?i)(?:^|[/\\])(?:\w+_)?(?:inputs|data_?sets?|data_?loaders?|data_?loading|data_?utils?|data_?transforms?\w*|transforms?|collat\w+|"
     r"(?:train|test|dev|valid?)_?sets?|pre_?process\w*|augment\w*|tokeni[sz]\w+|visuali[sz]\w+|plot\w*|gloo\w*|onnx\w*|\w+_onnx|convert(?:_\w+)?)\.(?:py|ipynb)$|"
+    r"(?:^|[/\\])data\.py$|"
     r"[/\\]data[/\\](?:\w+[/\\])?\w*process\w*\.py$|[/\\](?:transforms|tests?|loaders?|data_?loaders?|\w*augment\w*)[/\\]|[/\\]datasets?[/\\](?:[^/\\]+[/\\])?[^/\\]+$"
 )
 """Files, by name, of code that prepares data or shows it, or exports a model, on the host."""

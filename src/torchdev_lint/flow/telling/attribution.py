@@ -133,6 +133,8 @@ def worth_telling(frame: Frame, found: Conflict, *, anywhere: bool = False, by_d
             if root[0] == "parameter" and (
                 _is_held_by_another(leaf.key)
                 or _is_size(leaf.key)
+                or _is_named_for_host(leaf.key)
+                or _is_of_matcher(frame, root)
                 or _is_left_where_it_came(frame, leaf.key)
                 or _is_made_on_host_by_default(frame, root)
             ):
@@ -146,7 +148,11 @@ def worth_telling(frame: Frame, found: Conflict, *, anywhere: bool = False, by_d
                 return (
                     False  # a part of what the function turns into a tensor: pictures and sounds, on the host
                 )
-            if root[0] == "self" and not _has_parameters(frame.state(Object(root))):
+            if root[0] == "self" and (
+                not _has_parameters(frame.state(Object(root)))
+                or frame.building()  # it was moved nowhere yet
+                or learn(_is_moved_in_parts, frame)
+            ):
                 return False
             if root[0] == "parameter" and (
                 learn(given_from_host, frame, root)
@@ -323,6 +329,51 @@ def _is_held_by_another(key: Key) -> bool:
         depth += key[0] == "attr"
         key = key[1]
     return depth > 1
+
+
+def _is_moved_in_parts(frame: Frame) -> bool:
+    """Whether the project moves a part of such a module by itself, `model.tower.to(device)`: the others may stay on purpose."""
+    function = frame.outermost()
+    owner = None if function is None else function.owner
+    made = None if owner is None else owner.methods.get("__init__")
+    if made is None:
+        return False
+    parts = {
+        name.removeprefix("self.")
+        for node in walk(made.body)
+        if isinstance(node, cst.AssignTarget)
+        for part in walk(node.target)
+        if (name := dotted(part) or "").startswith("self.")
+    }
+    return any(
+        re.search(rf"(?<!self)\.{part}\.(?:to|cuda)\(", text) is not None
+        for part in parts
+        for way in ("to", "cuda")
+        for _, text in frame.analysis.imports.mentioning(f".{part}.{way}(") or ()
+    )
+
+
+_NAMED_FOR_HOST = re.compile(r"(?i)_(?:cpu|on_host)$|^cpu_")
+
+
+def _is_named_for_host(key: Key) -> bool:
+    """Whether a device is that of what an argument keeps under a name that says where it is: `ctx.b_cpu`."""
+    while key and key[0] in ("device", "attr", "item"):
+        if len(key) > 2 and _NAMED_FOR_HOST.search(str(key[2])):
+            return True
+        key = key[1]
+    return False
+
+
+def _is_of_matcher(frame: Frame, parameter: Key) -> bool:
+    """Whether a parameter holds the pairs that a matcher gives, which SciPy computes: in a loss of detection transformers."""
+    function = frame.outermost()
+    owner = None if function is None else function.owner
+    return (
+        str(parameter[2]) in ("indices", "indices_list")
+        and owner is not None
+        and re.search(r"\bself\.matcher\b", frame.analysis.text(owner.node)) is not None
+    )
 
 
 def _is_size(key: Key) -> bool:
