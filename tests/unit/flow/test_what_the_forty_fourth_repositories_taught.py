@@ -125,11 +125,14 @@ CASES: dict[str, tuple[str, Sequence[tuple[str | tuple[str, ...], list[str]]]]] 
         import torch
 
         def chosen(conf):
-            return {"gpu": torch.device("cuda", 0), "other": torch.device({0})}[conf["accelerator"]]
+            name = conf["accelerator"]
+            return {"gpu": torch.device("cuda", 0), "cpu": torch.device("cpu")}[
+                name if torch.cuda.is_available() else {0}
+            ]
 
         print(torch.zeros(3, device=chosen({"accelerator": "gpu"})))
         """,
-        [("'cpu'", []), ("'meta'", ["TDV002"])],
+        [("'cpu'", []), ("'gpu'", ["TDV002"])],
     ),
     "a flag by which a function is left": (
         """

@@ -34,9 +34,10 @@ def _beside_cpu(module: cst.Module) -> frozenset[int]:
             ) if names_cpu(instead):
                 found.update(id(part) for part in walk(table))
                 continue
-            case cst.Subscript(value=cst.Dict(elements=entries) as table) if any(
-                names_cpu(one.value) for one in entries
-            ):
+            case cst.Subscript(
+                value=cst.Dict(elements=entries) as table,
+                slice=[cst.SubscriptElement(slice=cst.Index(value=cst.IfExp(body=key, orelse=other_key)))],
+            ) if any(names_cpu(one.value) for one in entries) and (names_cpu(key) or names_cpu(other_key)):
                 found.update(id(part) for part in walk(table))
                 continue
             case _:
