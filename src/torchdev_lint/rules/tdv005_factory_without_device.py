@@ -7,7 +7,8 @@ concatenated. Also where a function makes one for a tensor that it is given (of 
 in the place of what another way returns), returns it, and a caller in sight computes with both (what no
 caller shows is TDV105's). And where it is one of two ways through a function whose results the program keeps and joins, or where one
 method of an optimizer makes what another brings together with the parameters or their gradients, or it keeps what it has made of a
-parameter's size as that one's state (`self.state[p]["m"] = torch.zeros(p.shape)`).
+parameter's size as that one's state (`self.state[p]["m"] = torch.zeros(p.shape)`); or where the statement itself brings what comes of
+both to where the other one is, too late: `torch.index_select(torch.arange(n), 0, rank).type_as(scores)` with `rank = scores.argsort()`.
 
 ## Why it fails
 A factory without `device=` makes a CPU tensor (unless a default device was set). The operation that meets both raises

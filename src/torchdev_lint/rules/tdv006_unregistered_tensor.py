@@ -3,7 +3,9 @@
 ## What it does
 Finds tensors that an `nn.Module` keeps as plain attributes (also inside lists, tuples and dicts, or in an object of a class
 that is no module; also where they are parameters or buffers under a condition only) and uses together with what moves: its
-inputs, its parameters and buffers, the outputs of its submodules.
+inputs, its parameters and buffers, the outputs of its submodules. Also, by the text of the class alone, functions that hold tensors
+(`self.normalize = lambda x: (x - mean) / std`), and tables that a function of another file makes, of which parts are added to what
+comes in (`x + self.positions[:, :n]`).
 
 ## Why it fails
 `Module.to` moves parameters, buffers and submodules. A tensor that was merely assigned stays on the CPU:

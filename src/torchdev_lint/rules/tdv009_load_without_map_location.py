@@ -2,7 +2,8 @@
 
 ## What it does
 Finds `torch.load`, `torch.hub.load_state_dict_from_url` and `torch.utils.model_zoo.load_url`, under whatever name they are imported,
-that load the weights of a model (or a whole model) without `map_location`, `weights_only=True` or not.
+that load the weights of a model (or a whole model) without `map_location`, `weights_only=True` or not. Programs that insist on a GPU are
+told of it only if they start several processes, wrap a model in `DistributedDataParallel`, and save what they load themselves.
 
 ## Why it fails
 Every tensor goes back to the device that it was saved from (torch/serialization.py, `default_restore_location`). A checkpoint that was

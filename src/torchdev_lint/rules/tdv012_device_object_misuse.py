@@ -4,7 +4,9 @@
 Finds a `torch.device` that is compared with a string (`x.device == "cpu"`, `device in ("cpu", "cuda")`) or treated as one
 (`"cuda" in device`, `device.startswith("cuda")`), truth tests of a device's index (`if device:`, `device or -1`), calls of the
 attributes `is_cuda` and `device`, device names that PyTorch does not know (`"gpu"`, `"CUDA"`), `get_device()` given as a device, and
-`torch.cuda.device(...)`, a context manager, given as one.
+`torch.cuda.device(...)`, a context manager, given as one. Also what a device is lost by: a name that is bound on one way only and used
+on all, an `or` that binds closer than the `if` behind it (`device or "cuda" if available else "cpu"`), and one that takes the first
+device for none (`device.index or -1`).
 
 ## Why it fails
 A `torch.device` never equals a string: `torch.device("cpu") == "cpu"` is False (and `!=` is True) on every device, so that the branch
@@ -31,7 +33,9 @@ Only what is a `torch.device` for certain is reported: the `.device` of a tensor
 `torch.device(...)`, a parameter annotated so. A value that may be a string is not, nor a comparison joined with another (`or`, `and`)
 that reads the same value differently. An index must be known to be an integer (an annotation, a default of -1, `type=int` of an
 option) and be used as an index in the same function; where the default is 0, 0 may well mean "no device".
-`get_device()` of a tensor that may be anywhere is reported only in files that ask for an accelerator (`is_available()`) or name the CPU.
+`get_device()` of a tensor that may be anywhere is reported only in files that ask for an accelerator (`is_available()`), name the CPU,
+or put things on devices of any kind (`.to(self.device)`). A name is taken for bound where a test asks again what it was bound under, or
+what was bound along with it.
 """
 
 from __future__ import annotations

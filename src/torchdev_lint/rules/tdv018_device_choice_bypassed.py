@@ -3,7 +3,8 @@
 ## What it does
 Finds `.cuda()`, and `"cuda"`, `"mps"`, `"xpu"` (without an index) where something is put on them, in a program that decides elsewhere:
 a device in scope that is the CPU on a machine without an accelerator, one that callers hand over or that an option names
-(`--device`, the CPU by default), or a flag (`use_cuda`, `args.gpu`) under which the same function moves other things.
+(`--device`, the CPU by default), a flag (`use_cuda`, `args.gpu`) under which the same function moves other things, or the `accelerator`
+of Accelerate, which the function works with.
 
 ## Why it fails
 The rest of the program runs without an accelerator, and this place raises there: `AssertionError: Torch not compiled with CUDA enabled`

@@ -39,8 +39,9 @@ samplers; of draws where something asks the generator for its device, draws on t
 the CPU's; of generators in lists and dicts; and of what pipelines of diffusers are given, which draw on the CPU then. What is certain is
 TDV011's.
 
-Such places are rare: 352 files of 80 repositories that work with generators have none today; of 334 older states of such files (152,000
-lines) three are told, all of which have been mended since.
+It is rare: in five million lines of 150 public repositories it tells two places, and both fail (the schedulers of GenerativeModels refuse
+the generator of a caller, as those of MONAI did until they were mended). 352 files of 80 repositories that work with generators have
+none today; of 334 older states of such files (152,000 lines) three are told, all of which have been mended since.
 """
 
 from __future__ import annotations

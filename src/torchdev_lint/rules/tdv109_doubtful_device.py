@@ -7,15 +7,14 @@ Finds, by what the text of a function shows:
   tensor's device has an index), two devices of which one may lack it where more hangs on it than a copy;
 * devices for something else: `device_type=device` and `torch.autocast(device)`, `x.cuda(device)` and `torch.cuda.synchronize(device)` of
   what may be the CPU, `f"cuda:{device}"` of a device, `device.split(":")[1]`, `device.type` of what may be a string;
-* less than a tensor's device: `torch.empty(n, dtype=x.dtype, device="cuda")` for an argument `x`, `.to(x.get_device())`,
-  `y.type(x.type())`, what the machine has
-  (`is_available()`) in a function that is given tensors, what TDV016 tells, in a program that has nothing on a second GPU, and
-  `torch.device(device)` beside `Model(device=device, device_index=index)`;
-* devices that are missing: bound on one way only, None where None raises, a parameter as it was given although a default was chosen for
-  it under another name, `self.device` in `to(self, device)` before it is the new one;
-* indices that stay where they came from, while what came with them is moved to the tensor that they index
-  (`table[chosen.rows.long()]` beside `chosen.ids.to(table.device)`);
-* devices that an `or` passes over: `device or "cuda" if torch.cuda.is_available() else "cpu"`, `device.index or -1`.
+* less than a tensor's device: `torch.empty(n, dtype=x.dtype, device="cuda")` for an argument `x`, `.cuda(x.get_device())`,
+  `y.type(x.type())`, what the machine has (`is_available()`) in a function that is given tensors, and what TDV016 tells, in a program
+  that has nothing on a second GPU;
+* devices that are missing: None where None raises, a parameter as it was given although a default was chosen for it under another name,
+  `self.device` in `to(self, device)` before it is the new one.
+
+What reads as a mistake whoever calls is told by rules that are on: TDV004 (indices that stay), TDV012 (names bound on one way only, what
+an `or` passes over), TDV016 (the number of a device left out).
 
 Off by default.
 

@@ -2,7 +2,7 @@
 
 ## What it does
 Finds tensors that the `__init__` of an `nn.Module`, or a method that it calls, makes or is given and keeps as plain attributes (also in
-lists, tuples and dicts, or in a `lambda` or a `functools.partial`), and modules in tuples and lists, where another method of the class
+lists, tuples and dicts), and modules in tuples and lists, where another method of the class
 computes with them and brings them nowhere first. That they meet a tensor of an accelerator is not needed. Off by default: it is for
 those who want all that a module owns to be registered.
 
@@ -40,7 +40,8 @@ argument, if it has one. Tensors in a container have no fix.
 Nobody knows that it fails: whoever is given the tensor may bring it along, or nobody moves the module. What is a tensor, and what is a
 module, is told by the text of the class. Nothing is said of what is made with `device=`, of what another method sets or `to` moves, of
 what is only asked for its shape, is an index, or is told a device where it is used; nor in tests, data sets and transforms. In ten
-libraries (997,000 lines) it tells 49 places, 0.5 in 10,000 lines. What is certain is TDV006's and TDV007's.
+libraries (997,000 lines) it tells 49 places, 0.5 in 10,000 lines. What is certain is TDV006's and
+TDV007's; functions that hold tensors, and tables of which parts are added to what comes in, are TDV006's, too.
 """
 
 from __future__ import annotations

@@ -300,3 +300,41 @@ def test_what_holds_nothing_need_not_be_moved_beside_its_kind(loss: str, expecte
         print(c)
     """
     assert told(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("moved", "expected"),
+    [
+        ("m.train().to(x.device)", []),
+        ("m.eval().requires_grad_(False).cuda()", []),
+        ("m.train().double()", ["m.to(x.device)"]),
+        ("print(m.describe().to(x.device))", ["m.to(x.device)"]),
+    ],
+)
+def test_a_chain_of_methods_moves_a_module(moved: str, expected: list[str]) -> None:
+    text = f"""
+    def score(x: Tensor):
+        m = Net()
+        {moved}
+        return update(x, m)
+    """
+    assert told(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        ("OtherKernel(3)", ["b.to(device)"]),
+        ("OtherKernel({'a': a})", []),
+        ("OtherKernel(3, parts=[a])", []),
+        ("a(x, Kernel(2))", []),
+    ],
+)
+def test_what_holds_moved_modules_is_where_they_are(made: str, expected: list[str]) -> None:
+    text = f"""
+    def load(x, device):
+        a = Kernel(3).to(device)
+        b = {made}
+        return [a, len(dir(b))]
+    """
+    assert told(text) == expected

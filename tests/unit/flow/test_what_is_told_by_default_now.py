@@ -153,6 +153,52 @@ CASES: dict[str, tuple[str, Sequence[tuple[str, list[str]]]]] = {
             (("loss", "scale.to(loss.get_device())"), []),
         ],
     ),
+    "a number that is asked whether it is one": (
+        """
+        def joined(held, ids, device):
+            held = held.to(device)
+            if {0}:
+                where = "cpu"
+            else:
+                where = held.get_device()
+            return held, ids.to(where)
+        """,
+        [("held.get_device() == -1", []), ("ids.get_device() == -1", ["TDV012"])],
+    ),
+    "ranks in a branch for exports": (
+        """
+        import torch
+        from torch import nn
+
+        class Attention(nn.Module):
+            def weigh(self, engine, mask):
+                weights = engine.run()
+                if self.{0}:
+                    weights = torch.where(mask, torch.Tensor([float("-inf")]), weights.float()).type_as(weights)
+                return weights
+        """,
+        [("onnx_trace", []), ("masked", ["TDV005"])],
+    ),
+    "a result that only indexes": (
+        """
+        import torch
+
+        def triangle(n, device=None):
+            return torch.triu_indices(n, n, device=device)
+
+        class Terms:
+            def __init__(self, device):
+                self.device = device
+
+            def forward(self, x):
+                chosen = triangle(x.shape[1])
+                zeros = torch.zeros(3, device=self.device)
+                y = {0}
+                zeros += y
+                return zeros
+        """,
+        [("x[:, chosen]", []), ("chosen.sum()", ["TDV020"])],
+    ),
     "a device that both branches speak of": (
         """
         import torch

@@ -256,6 +256,7 @@ import torch
 
 class Base:
     def save(self, net, path):
+        {1}
         torch.save({0}, os.path.join(path, "net.pth"))
 
     def save_optimizer(self, optimizer, path):
@@ -274,10 +275,17 @@ def main(net, path):
 
 
 @pytest.mark.parametrize(
-    ("saved", "codes"), [("net.cpu().state_dict()", []), ("net.state_dict()", ["TDV009"])]
+    ("before", "saved", "codes"),
+    [
+        ("pass", "net.cpu().state_dict()", []),
+        ("net.cpu()", "net.state_dict()", []),
+        ("pass", "net.state_dict()", ["TDV009"]),
+        ("path.cpu()", "net.state_dict()", ["TDV009"]),
+    ],
 )
-def test_what_is_saved_is_brought_where_it_is_saved(saved: str, codes: list[str]) -> None:
-    found = check_source(SAVED.replace("{0}", saved), "program.py", Config(off_by_default=OFF_BY_DEFAULT))
+def test_what_is_saved_is_brought_where_it_is_saved(before: str, saved: str, codes: list[str]) -> None:
+    text = SAVED.replace("{0}", saved).replace("{1}", before)
+    found = check_source(text, "program.py", Config(off_by_default=OFF_BY_DEFAULT))
     assert [one.code for one in found] == codes
 
 

@@ -89,11 +89,22 @@ def _as_index(scope: Scope, node: cst.BaseExpression, form: str) -> Iterator[Dou
         match value:
             case cst.Call(func=cst.Attribute(value=base, attr=cst.Name(value="get_device")), args=[]):
                 text = scope.analysis.text(base)
+                if _is_compared(scope, text):
+                    continue
                 if text in ("self", "cls") or _is_imported(scope, text) or _asks_for_cuda(scope):
                     continue
                 yield DoubtfulDevice(value, form, text, replaced=value, replacement=f"{text}.device")
             case _:
                 pass
+
+
+def _is_compared(scope: Scope, text: str) -> bool:
+    """Whether the function asks whether the number is one: `"cpu" if x.get_device() == -1 else x.get_device()`."""
+    return any(
+        isinstance(part, cst.Comparison) and scope.analysis.text(part.left) == f"{text}.get_device()"
+        for node in scope.nodes
+        for part in walk(node)
+    )
 
 
 def _is_imported(scope: Scope, text: str) -> bool:

@@ -121,6 +121,8 @@ def _brought_late(frame: Frame, function: cst.CSTNode, factory: Factory, goes: c
     whole = next((node for node in walk(function) if _brings(node, goes)), None)
     if not isinstance(whole, cst.Call):
         return ""
+    if _is_under_export(frame, function, whole):
+        return ""
     to = whole.args[0].value
     if isinstance(to, cst.Attribute) and to.attr.value == "device":
         to = to.value
@@ -135,6 +137,19 @@ def _brought_late(frame: Frame, function: cst.CSTNode, factory: Factory, goes: c
             from_it |= {bound for one in statement.targets if (bound := dotted(one.target)) is not None}
     other = [one for one in _operands(goes) if all(part is not factory.node for part in walk(one))]
     return name if any(dotted(part) in from_it for one in other for part in walk(one)) else ""
+
+
+_EXPORTS = re.compile(r"(?i)onnx|export|trac|script")
+
+
+def _is_under_export(frame: Frame, function: cst.CSTNode, node: cst.CSTNode) -> bool:
+    """Whether something is done for a model that is exported only, `if self.onnx_trace:`, which is done on the CPU as well."""
+    return any(
+        isinstance(part, cst.If)
+        and _EXPORTS.search(frame.analysis.text(part.test)) is not None
+        and any(one is node for one in walk(part.body))
+        for part in walk(function)
+    )
 
 
 def _brings(node: cst.CSTNode, what: cst.CSTNode) -> bool:

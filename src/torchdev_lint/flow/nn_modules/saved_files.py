@@ -30,7 +30,7 @@ from torchdev_lint.flow.domain.values import (
     Value,
 )
 from torchdev_lint.flow.nn_modules.loaded_parts import told_place
-from torchdev_lint.flow.syntax.trees import dotted, goes_to_cpu, walk
+from torchdev_lint.flow.syntax.trees import dotted, goes_to_cpu, receiver_name, remembered, walk
 from torchdev_lint.torch_api.checkpoints import BROUGHT_TOGETHER, CHECKPOINT_NAME, LOADERS, ON_HOST, SAVED
 
 SAVING = re.compile(r"\b(?:torch|th)\.save\(")
@@ -179,11 +179,23 @@ def _saving(root: cst.CSTNode, *, all_of_it: bool = False) -> Iterator[cst.Call]
 
 def _brings(function: cst.FunctionDef, saved: cst.BaseExpression) -> bool:
     """Whether what is saved is brought to the CPU, `net.cpu().state_dict()`, or a loop brings its items: `held[key] = value.cpu()`."""
-    return any(map(goes_to_cpu, walk(saved))) or any(
+    if any(map(goes_to_cpu, walk(saved))) or receiver_name(saved) in _left_on_host(function):
+        return True
+    return any(
         isinstance(loop, cst.For)
         and any(isinstance(part, cst.Name) and dotted(part) == dotted(saved) for part in walk(loop.iter))
         and any(map(goes_to_cpu, walk(loop.body)))
         for loop in walk(function.body)
+    )
+
+
+@remembered(cst.FunctionDef)
+def _left_on_host(function: cst.FunctionDef) -> frozenset[str]:
+    """What a function brings to the CPU for good, as modules are: `net.cpu()`, and nothing is done with the result."""
+    return frozenset(
+        receiver_name(node.value)
+        for node in walk(function.body)
+        if isinstance(node, cst.Expr) and goes_to_cpu(node.value)
     )
 
 

@@ -196,7 +196,7 @@ def may_be_moved(
     """Whether anything among some nodes, `but` for one, moves what has this name, or may: it is handed on, or kept elsewhere."""
     for node in nodes:
         match node:
-            case cst.Attribute(value=base, attr=cst.Name(value=attribute)) if dotted(base) == name:
+            case cst.Attribute(value=base, attr=cst.Name(value=attribute)) if _stays_itself(base) == name:
                 if attribute in IN_PLACE_MOVES or attribute in ("device", "module"):
                     return True
             case cst.Assign(targets=[cst.AssignTarget(target=cst.Attribute(value=base))], value=value) if (
@@ -219,6 +219,16 @@ def may_be_moved(
             case _:
                 pass
     return False
+
+
+def _stays_itself(node: cst.BaseExpression) -> str | None:
+    """What a module is called in a chain of methods that give the module itself: `net` in `net.train().to(device)`."""
+    while True:
+        match node:
+            case cst.Call(func=cst.Attribute(value=inner, attr=cst.Name(value=method))) if method in _STAYS:
+                node = inner
+            case _:
+                return dotted(node)
 
 
 def _is_of(called: cst.BaseExpression, name: str) -> bool:

@@ -238,8 +238,16 @@ def is_reached_on_host(frame: Frame) -> bool:
 _EXPORT = re.compile(r"(?i)(?:^|_)onnx(?:_|$)")
 
 
+_EXPORTING = re.compile(r"(?i)onnx|is_(?:tracing|scripting|export)|(?:^|[._])export")
+
+
 def _is_for_export(frame: Frame) -> bool:
-    """Whether a function is only there for a model that is exported: `_onnx_merge_levels`. That is done on the CPU as well."""
+    """Whether a function, or a branch, is only there for a model that is exported: `_onnx_merge_levels`, `if self.onnx_trace:`.
+
+    That is done on the CPU as well.
+    """
+    if any(isinstance(fact, Atom) and _EXPORTING.search(fact.text) for fact in frame.env.path):
+        return True
     current: Frame | None = frame
     while current is not None:
         if current.function is not None and _EXPORT.search(current.function.name):
