@@ -56,6 +56,7 @@ _TAKES_ALONG = re.compile(
 """Functions, by name, that move what they are given, or copy it to where something else is."""
 _ON_HOST = re.compile(r"(?i)#.*\b(?:cpu|host)\b|[\"']cpu[\"']")
 """A statement that says, or of which a comment says, that the CPU is meant."""
+_SAYS_DEVICE = re.compile(r"\bdevice\b|map_location")
 _ENDS_ON_HOST = frozenset("to cuda cpu numpy item tolist to_empty type_as".split())
 
 
@@ -95,7 +96,8 @@ class _AtHand:
 def settle(analysis: Analysis, known: Sequence[Event], met: Sequence[Function]) -> Iterator[DeviceNotPassed]:
     """The calls of the file that leave out a device, less those of which more is known."""
     if (
-        analysis.sets_default_device
+        not analysis.says(_SAYS_DEVICE)
+        or analysis.sets_default_device
         or not TESTING.isdisjoint(analysis.imported)
         or has_tests(analysis.module)
         or HOST_FILE.search("/".join(re.split(r"[/\\]", analysis.source.path)[-3:]))
@@ -142,11 +144,13 @@ class _Scope:
 
     def left_out(self) -> Iterator[DeviceNotPassed]:
         """The calls that leave out a device which is at hand."""
+        asks = any(dotted(one.func) == "isinstance" for one in self.calls)
         for call in self.calls:
             if any(one.star for one in call.args):
                 continue
             yield from self._of_project(call)
-            yield from self._of_element(call)
+            if asks:
+                yield from self._of_element(call)
         yield from self._layers()
 
     # -- functions and classes of the project ------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ def settle(analysis: Analysis, known: Sequence[Event]) -> list[DoubtfulDevice]:
     found: dict[int, DoubtfulDevice] = {}
     for scope in read(analysis):
         met: set[tuple[str, str]] = set()
-        for one in _doubts(scope):
+        for one in _doubts(scope) if analysis.options.audits else _mistakes(scope):
             same = (one.form, one.text)
             if one.form in _ONCE and same in met:
                 continue
@@ -70,6 +70,24 @@ _ONCE = frozenset(("literal",))
 """What is told once of a device in a function: a program asks for it in turn."""
 
 
+def _mistakes(scope: Scope) -> Iterator[DoubtfulDevice]:
+    """What reads as a mistake whoever calls: all that is asked for where the rule that is off by default is off."""
+    for node in scope.nodes:
+        match node:
+            case cst.Call():
+                yield from doubtful_uses.check_call(scope, node, indices_only=True)
+            case cst.IfExp():
+                yield from doubtful_given.check_choice(scope, node)
+            case cst.BooleanOperation():
+                yield from doubtful_given.check_either(scope, node)
+            case _:
+                pass
+    if isinstance(scope.node, cst.FunctionDef):
+        yield from doubtful_numbers.check_function(scope, scope.node)
+        yield from doubtful_indices.check_function(scope, scope.node)
+    yield from _missing(scope)
+
+
 def _doubts(scope: Scope) -> Iterator[DoubtfulDevice]:
     for node in scope.nodes:
         match node:
@@ -93,6 +111,10 @@ def _doubts(scope: Scope) -> Iterator[DoubtfulDevice]:
         yield from doubtful_uses.check_function(scope, scope.node)
         yield from doubtful_numbers.check_function(scope, scope.node)
         yield from doubtful_indices.check_function(scope, scope.node)
+    yield from _missing(scope)
+
+
+def _missing(scope: Scope) -> Iterator[DoubtfulDevice]:
     for one in missing(scope):
         if one.none:
             yield DoubtfulDevice(one.node, "none", one.name)

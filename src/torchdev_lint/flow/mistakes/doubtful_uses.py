@@ -42,8 +42,10 @@ _TENSORS = frozenset(
 # -- calls
 
 
-def check_call(scope: Scope, node: cst.Call) -> Iterator[DoubtfulDevice]:
-    """What a call is given as a device, or as the type of one."""
+def check_call(scope: Scope, node: cst.Call, *, indices_only: bool = False) -> Iterator[DoubtfulDevice]:
+    """What a call is given as a device, or as the type of one; `indices_only`: only what is a device's number."""
+    if indices_only and ".get_device()" not in scope.analysis.written:
+        return
     path = dotted(node.func) or ""
     method = node.func.attr.value if isinstance(node.func, cst.Attribute) else ""
     takes_type = _TAKES_TYPE.search(path) is not None and ".cuda." not in path
@@ -51,12 +53,12 @@ def check_call(scope: Scope, node: cst.Call) -> Iterator[DoubtfulDevice]:
     for index, argument in enumerate(node.args):
         keyword = None if argument.keyword is None else argument.keyword.value
         first = index == 0 and keyword is None and not argument.star
-        if keyword == "device_type" or (takes_type and first):
+        if not indices_only and (keyword == "device_type" or (takes_type and first)):
             yield from _as_type(scope, argument.value)
         if keyword == "device" or (places and first):
             places_anywhere = method != "cuda" and scope.analysis.says(_TO_A_DEVICE)
             yield from _as_index(scope, argument.value, "index" if places_anywhere else "index of a GPU")
-    if method == "type" and len(node.args) == 1:
+    if method == "type" and len(node.args) == 1 and not indices_only:
         yield from _by_name_of_type(scope, node, node.args[0].value)
 
 

@@ -58,6 +58,10 @@ _TABLE = re.compile(
     r"(?i)(?:^|_)(?:pos\w*_?(?:enc\w*|emb\w*|table)|sin(?:cos|usoid\w*)|encodings?|anchors?|grids?|masks?|freqs?(?:_?cis)?|tables?)(?:$|_)"
 )
 """What functions are called that make constant tensors."""
+_MAY_BE_PLAIN = re.compile(
+    r"self\.\w+(?:\s*:[^=\n]+)?\s*=\s*(?:lambda\b|(?:functools\.)?partial\(|[\w.]*(?i:pos|sin|enc|anchor|grid|mask|freq|table)\w*\()"
+)
+"""What a class says that keeps a function, or a table that a function makes."""
 _MODULE = re.compile(r"(?:Module|Layer|Block|Net|Network|Encoder|Decoder|Embeddings?|Policy|Loss)$")
 _PREPARES = re.compile(
     r"(?i)dataset|transform(?!er)|augment|collat|sampler|loader|processor|tokeni[sz]er|Compose"
@@ -66,7 +70,11 @@ _PREPARES = re.compile(
 
 def settle(analysis: Analysis, known: Sequence[Event], met: Sequence[Function]) -> list[PlainState]:
     """The plain attributes of the modules of a file, less those of which more is known."""
-    if not TESTING.isdisjoint(analysis.imported) or has_tests(analysis.module):
+    if (
+        not (analysis.options.audits or analysis.says(_MAY_BE_PLAIN))
+        or not TESTING.isdisjoint(analysis.imported)
+        or has_tests(analysis.module)
+    ):
         return []
     told = {
         (id(event.node), event.attribute)

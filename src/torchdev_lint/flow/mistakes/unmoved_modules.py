@@ -50,6 +50,10 @@ _MOVERS = frozenset("lightning pytorch_lightning accelerate deepspeed fastai".sp
 _PLAIN_BASE = re.compile(r"(?:Callback|Mixin|ABC|Estimator|Generic(?:\[.*)?|Protocol|object|Interface)$")
 """Base classes, by name, that do not know what a class keeps."""
 _OWN_DEVICE = re.compile(r"\bself\.(?:_?device|use_cuda|use_gpu|cuda|gpu)\b(?!\()")
+_MAKES = re.compile(
+    r"=\s*[\w.]*\b(?:[A-Z]\w*|from_pretrained|load|\w*(?:cls|class|maker|model|net|loss)\w*)\("
+)
+"""What a function says that makes a module."""
 _NO_RUNS = MODULE_EVIDENCE | frozenset("save save_pretrained load config compile extra_repr".split())
 _ASKS_MACHINE = re.compile(r"(?i)device|cuda|gpu|distributed|parallel")
 
@@ -65,8 +69,13 @@ def settle(analysis: Analysis, known: Sequence[Event], met: Sequence[Function]) 
         return []
     told: list[UnmovedModule] = []
     for function in {id(function.node): function for function in met}.values():
-        if isinstance(function.node, cst.FunctionDef) and not _is_placed(function.node):
-            told += _in_function(function, function.node)
+        node = function.node
+        if (
+            isinstance(node, cst.FunctionDef)
+            and _MAKES.search(analysis.text(node)) is not None
+            and not _is_placed(node)
+        ):
+            told += _in_function(function, node)
     models = list(dict.fromkeys(function.owner for function in met if function.owner is not None))
     for model in models:
         if not HOST_CLASS.search(model.name) and not _is_placed(model.node):

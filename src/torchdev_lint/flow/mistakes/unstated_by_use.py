@@ -48,7 +48,10 @@ def check(frame: Frame, function: Function) -> None:
     node, analysis = function.node, frame.analysis
     if (
         not isinstance(node, cst.FunctionDef)
-        or not (analysis.options.audits or _BROUGHT.search(analysis.text(node)) is not None)
+        or not (
+            analysis.options.audits
+            or (analysis.says(_BROUGHT) and _BROUGHT.search(analysis.text(node)) is not None)
+        )
         or analysis.muted
         or analysis.sets_default_device
         or frame.env.default_device != CPU
