@@ -6,6 +6,7 @@ whoever looks at them; what they do is another rule's, and on.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from torchdev_lint.diagnostics import Applicability
@@ -26,19 +27,16 @@ _TOLD_BY = {
 """The rules that tell of uses in their form; TDV109 tells of the others."""
 
 
-def tells(code: str, event: DoubtfulDevice) -> bool:
-    """Whether it is the rule of this code that tells of a use."""
-    return _TOLD_BY.get(event.form, "TDV109") == code
-
-
-def doubt(event: DoubtfulDevice) -> Finding:
-    """What is said of a use, with its fix."""
+def doubts(code: str, event: DoubtfulDevice) -> Iterator[Finding]:
+    """The finding, with its fix, of a use of which the rule of this code tells."""
+    if _TOLD_BY.get(event.form, "TDV109") != code:
+        return
     notes = () if event.goes is None else (Note(event.goes, "it is used here"),)
     fix = None
     if event.replaced is not None and event.replacement is not None:
         edit = NodeEdit(event.replaced, "replace", event.replacement)
         fix = NodeFix((edit,), Applicability.UNSAFE, f"Write {quoted(event.replacement, 'what is meant')}")
-    return Finding(event.node, _message(event), notes, fix)
+    yield Finding(event.node, _message(event), notes, fix)
 
 
 def _message(event: DoubtfulDevice) -> str:

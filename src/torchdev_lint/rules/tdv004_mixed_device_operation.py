@@ -38,7 +38,7 @@ from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.flow.activation.events import MixedOperation
 from torchdev_lint.flow.activation.placement_events import DoubtfulDevice
 from torchdev_lint.rules.base import Finding, NodeFix, Note, Rule
-from torchdev_lint.rules.doubts import doubt, tells
+from torchdev_lint.rules.doubts import doubts
 from torchdev_lint.rules.edits import is_brought_along, moved
 from torchdev_lint.rules.stories import notes
 from torchdev_lint.rules.wording import quoted
@@ -59,8 +59,7 @@ class MixedDeviceOperation(Rule):
     def check(self, event: Event) -> Iterator[Finding]:
         """Differences are findings, but for the operands that TDV005 reports where they are made."""
         if isinstance(event, DoubtfulDevice):
-            if tells(self.code, event):
-                yield doubt(event)
+            yield from doubts(self.code, event)
             return
         assert isinstance(event, MixedOperation)
         if event.made is None and is_expected(event):

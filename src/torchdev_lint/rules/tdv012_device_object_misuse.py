@@ -47,7 +47,7 @@ from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.flow.activation.events import DeviceMisuse
 from torchdev_lint.flow.activation.placement_events import DoubtfulDevice
 from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Rule
-from torchdev_lint.rules.doubts import doubt, tells
+from torchdev_lint.rules.doubts import doubts
 from torchdev_lint.rules.wording import quoted
 
 if TYPE_CHECKING:
@@ -66,8 +66,7 @@ class DeviceObjectMisuse(Rule):
     def check(self, event: Event) -> Iterator[Finding]:
         """Every misuse is a finding."""
         if isinstance(event, DoubtfulDevice):
-            if tells(self.code, event):
-                yield doubt(event)
+            yield from doubts(self.code, event)
             return
         assert isinstance(event, DeviceMisuse)
         fix = None

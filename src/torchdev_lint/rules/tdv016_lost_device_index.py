@@ -44,7 +44,7 @@ from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.flow.activation.events import LostIndex
 from torchdev_lint.flow.activation.placement_events import DoubtfulDevice
 from torchdev_lint.rules.base import Finding, NodeEdit, NodeFix, Rule
-from torchdev_lint.rules.doubts import doubt, tells
+from torchdev_lint.rules.doubts import doubts
 
 if TYPE_CHECKING:
     from torchdev_lint.flow.activation.events import Event
@@ -62,8 +62,7 @@ class LostDeviceIndex(Rule):
     def check(self, event: Event) -> Iterator[Finding]:
         """Every lost index is a finding where something may be on a second GPU."""
         if isinstance(event, DoubtfulDevice):
-            if tells(self.code, event):
-                yield doubt(event)
+            yield from doubts(self.code, event)
             return
         assert isinstance(event, LostIndex)
         if not event.alone:

@@ -58,7 +58,7 @@ from torchdev_lint.diagnostics import Applicability
 from torchdev_lint.flow.activation.events import LostIndex
 from torchdev_lint.flow.activation.placement_events import DoubtfulDevice
 from torchdev_lint.rules.base import Finding, Rule
-from torchdev_lint.rules.doubts import doubt, tells
+from torchdev_lint.rules.doubts import doubts
 from torchdev_lint.rules.tdv016_lost_device_index import lost
 
 if TYPE_CHECKING:
@@ -82,5 +82,4 @@ class DoubtfulDeviceRule(Rule):
                 yield lost(event)
             return
         assert isinstance(event, DoubtfulDevice)
-        if tells(self.code, event):
-            yield doubt(event)
+        yield from doubts(self.code, event)

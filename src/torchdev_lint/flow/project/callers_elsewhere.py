@@ -25,6 +25,7 @@ from torchdev_lint.flow.project.project_calls import (
     made_calls,
     position_of,
 )
+from torchdev_lint.flow.read_alone.host_functions import run_by_processes
 from torchdev_lint.flow.syntax.naming import is_loader_name
 from torchdev_lint.flow.syntax.trees import (
     SCOPES,
@@ -32,7 +33,6 @@ from torchdev_lint.flow.syntax.trees import (
     dotted,
     names_bound,
     names_cpu,
-    remembered,
     walk,
 )
 from torchdev_lint.torch_api.devices import DEVICE_NAME
@@ -189,7 +189,7 @@ def _given_by_callers(frame: Frame, node: cst.FunctionDef, parameter: str, owner
     position = position_of(node, parameter)
     if position is None or depth >= MAX_DEPTH or (depth and _has_every_class(node.name.value)):
         return "unknown"
-    if _goes_along(node, parameter) or node.name.value in handed_to_processes(frame.analysis.module):
+    if _goes_along(node, parameter) or node.name.value in run_by_processes(frame.analysis.module):
         return "host"
     places: set[Place] = set()
     for call, function, on_host, file in made_calls(frame, node.name.value, owner):
@@ -206,30 +206,6 @@ def _given_by_callers(frame: Frame, node: cst.FunctionDef, parameter: str, owner
                 place = "host"
             places.add(place)
     return _of(places)
-
-
-@remembered(cst.Module)
-def handed_to_processes(module: cst.Module) -> frozenset[str]:
-    """The functions, by name, that a pool of processes runs, `pool.starmap(f, rows)`: they are given copies from the host."""
-    return frozenset(
-        node.args[0].value.value
-        for node in walk(module)
-        if isinstance(node, cst.Call)
-        and isinstance(node.func, cst.Attribute)
-        and node.args
-        and isinstance(node.args[0].value, cst.Name)
-        and (
-            node.func.attr.value in _ONLY_OF_POOLS
-            or (
-                node.func.attr.value in ("map", "apply", "submit")
-                and _POOL.search((dotted(node.func.value) or "").rpartition(".")[2]) is not None
-            )
-        )
-    )
-
-
-_ONLY_OF_POOLS = frozenset("starmap starmap_async imap imap_unordered map_async apply_async".split())
-_POOL = re.compile(r"(?i)(?:^|_)(?:process_?)?(?:pool|executor)$")
 
 
 def is_moved_by_callers(frame: Frame, key: Key) -> bool:

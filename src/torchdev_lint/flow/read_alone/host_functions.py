@@ -6,6 +6,7 @@ Nothing is concluded there from what they are given.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import libcst as cst
 
@@ -98,20 +99,39 @@ _DATA_SET = re.compile(r"(?i)(?:^|_)(?:data_?sets?\w*|ds)$")
 def mapped_over_data(module: cst.Module) -> frozenset[str]:
     """The functions that a file has a data set apply to its items: `dataset.apply_transform(f)`, `train_set.map(f)`."""
     return frozenset(
-        node.args[0].value.value
-        for node in walk(module)
-        if isinstance(node, cst.Call)
-        and isinstance(node.func, cst.Attribute)
-        and node.args
-        and isinstance(node.args[0].value, cst.Name)
-        and (
-            node.func.attr.value == "apply_transform"
-            or (
-                node.func.attr.value in ("map", "filter")
-                and _DATA_SET.search((dotted(node.func.value) or "").rpartition(".")[2]) is not None
-            )
-        )
+        name
+        for name, method, receiver in _handed_functions(module)
+        if method == "apply_transform"
+        or (method in ("map", "filter") and _DATA_SET.search(receiver) is not None)
     )
+
+
+@remembered(cst.Module)
+def run_by_processes(module: cst.Module) -> frozenset[str]:
+    """The functions that a file has a pool of processes run, `pool.starmap(f, rows)`: they are given copies from the host."""
+    return frozenset(
+        name
+        for name, method, receiver in _handed_functions(module)
+        if method in _ONLY_OF_POOLS
+        or (method in ("map", "apply", "submit") and _POOL.search(receiver) is not None)
+    )
+
+
+_ONLY_OF_POOLS = frozenset("starmap starmap_async imap imap_unordered map_async apply_async".split())
+_POOL = re.compile(r"(?i)(?:^|_)(?:process_?)?(?:pool|executor)$")
+
+
+def _handed_functions(module: cst.Module) -> Iterator[tuple[str, str, str]]:
+    """The names that a file gives to a method first, `train_set.map(f)`: `f`, the method, and what that is called on (its last name)."""
+    for node in walk(module):
+        match node:
+            case cst.Call(
+                func=cst.Attribute(value=receiver, attr=cst.Name(value=method)),
+                args=[cst.Arg(value=cst.Name(value=name)), *_],
+            ):
+                yield name, method, (dotted(receiver) or "").rpartition(".")[2]
+            case _:
+                pass
 
 
 def works_on_host(function: Function) -> bool:
