@@ -208,14 +208,17 @@ CASES: dict[str, tuple[str, Sequence[tuple[str, list[str]]]]] = {
             if is_array:
                 data = torch.from_numpy(data).to(device)
             else:
-                before = device_before = data.device
+                {0}
                 data = data.to(device)
             if is_array:
                 return data.cpu().numpy()
             else:
-                return data.to(device_before)
+                return data.to(first_device)
         """,
-        [("", [])],
+        [
+            ("first_device = data.device", []),
+            ("if len(data):\n            first_device = data.device", ["TDV012"]),
+        ],
     ),
 }
 

@@ -61,10 +61,22 @@ CASES: dict[str, tuple[str, Sequence[tuple[str | tuple[str, ...], list[str]]]]] 
             def forward(self, batch):
                 return {0}
 
-        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        weight = Weight()
-        weight.to(device)
-        print(weight(torch.rand(3)))
+        class Scale(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.value = nn.Parameter(torch.zeros(3))
+
+            def forward(self, batch):
+                return self.value * batch.to(self.value.device)
+
+        def run(config):
+            if config.kind == "weight":
+                model = Weight()
+            elif config.kind == "scale":
+                model = Scale()
+            model.to(config.device)
+            for batch in torch.utils.data.DataLoader([{"a": torch.rand(3)}]):
+                print(model.forward(batch["a"]))
         """,
         [("self.value.exp()", []), ("self.value.exp() * batch", ["TDV001"])],
     ),
@@ -229,6 +241,7 @@ class Task:
         ("PrecisionMeter", ".cpu()", "meter", []),
         ("PrecisionMeter", ".float()", "meter", ["TDV005"]),
         ("PrecisionMeter", ".cpu()", "self.optimizer", ["TDV005"]),
+        ("PrecisionMeter", ".cpu()", "self.average.update(output, self.target.cuda()), meter", []),
         ("Precision", ".cpu()", "meter", ["TDV005"]),
     ],
 )

@@ -102,7 +102,7 @@ def _tell(frame: Frame, function: Function, reading: Reading, factory: Factory) 
     found = Conflict(Level.POSSIBLE, leaf, Cpu(Origin(factory.node, "factory", frame.uid)))
     if not worth_telling(frame, found, anywhere=_minds_devices(frame, function), by_default=False):
         return
-    if not late and moved_where_wanted(frame, factory.node, goes if how == "meets" else cst.Name(how)):
+    if moved_where_wanted(frame, factory.node, goes if how == "meets" else cst.Name(how)):
         return
     learn = frame.analysis.learn  # of the callers it is asked last
     if how == "returned" and (

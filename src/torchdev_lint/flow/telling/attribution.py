@@ -149,9 +149,7 @@ def worth_telling(frame: Frame, found: Conflict, *, anywhere: bool = False, by_d
                     False  # a part of what the function turns into a tensor: pictures and sounds, on the host
                 )
             if root[0] == "self" and (
-                not _has_parameters(frame.state(Object(root)))
-                or frame.building()  # it was moved nowhere yet
-                or learn(_is_moved_in_parts, frame)
+                not _has_parameters(frame.state(Object(root))) or learn(_is_moved_in_parts, frame)
             ):
                 return False
             if root[0] == "parameter" and (
