@@ -48,38 +48,6 @@ CASES: dict[str, tuple[str, Sequence[tuple[str | tuple[str, ...], list[str]]]]] 
         """,
         [("torch.classes.engine.ParallelDecoder", []), ("build", ["TDV001"])],
     ),
-    "a model that ignores an input": (
-        """
-        import torch
-        from torch import nn
-
-        class Weight(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.value = nn.Parameter(torch.zeros(3))
-
-            def forward(self, batch):
-                return {0}
-
-        class Scale(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.value = nn.Parameter(torch.zeros(3))
-
-            def forward(self, batch):
-                return self.value * batch.to(self.value.device)
-
-        def run(config):
-            if config.kind == "weight":
-                model = Weight()
-            elif config.kind == "scale":
-                model = Scale()
-            model.to(config.device)
-            for batch in torch.utils.data.DataLoader([{"a": torch.rand(3)}]):
-                print(model.forward(batch["a"]))
-        """,
-        [("self.value.exp()", []), ("self.value.exp() * batch", ["TDV001"])],
-    ),
     "what an argument keeps under a name that says where it is": (
         """
         import torch

@@ -81,7 +81,6 @@ def check_model_call(frame: Frame, site: CallSite, callee: Callee) -> None:
         and not _is_left_unread(frame, argument, callee)
         and not _is_used_as_index(frame, argument, callee)
         and not _is_taken_apart(argument, callee)
-        and not _is_never_read(frame, site, argument, callee)
         for operand in operands_of(frame, _without_positions(frame, argument, callee))
         if not is_scalar(operand.value) and not _is_placeholder(frame, operand, callee)
     ]
@@ -149,22 +148,6 @@ def _is_taken_apart(argument: Argument, callee: Callee) -> bool:
     What it brings together, and what it brings along first, is not known.
     """
     return isinstance(argument.value, Items) and (callee.is_loss or is_loss_name(callee.text))
-
-
-def _is_never_read(frame: Frame, site: CallSite, argument: Argument, callee: Callee) -> bool:
-    """Whether the `forward` of a model does nothing with an input: `def forward(self, _)`."""
-    model = None if callee.thing is None else frame.state(callee.thing).model
-    node = None if model is None else model.find("forward")
-    if not isinstance(node, cst.FunctionDef) or argument.star:
-        return False
-    name = argument.keyword
-    if name is None:
-        given = [one.name.value for one in (*node.params.posonly_params, *node.params.params)][1:]
-        index = site.positional().index(argument)
-        name = given[index] if index < len(given) else None
-    return name is not None and not any(
-        isinstance(part, cst.Name) and part.value == name for part in walk(node.body)
-    )
 
 
 _TRANSFORMS = re.compile(r"(?i)(?:^|[._])(?:transforms?|augmentations?|preprocess)$")
