@@ -159,9 +159,6 @@ def test_rules_that_are_off_by_default_join_flake8_s_default_ignores() -> None:
         "TDV108",
         "TDV109",
         "TDV110",
-        "TDV019",
-        "TDV020",
-        "TDV021",
     ]
 
 

@@ -59,7 +59,8 @@ _TABLE = re.compile(
 )
 """What functions are called that make constant tensors."""
 _MAY_BE_PLAIN = re.compile(
-    r"self\.\w+(?:\s*:[^=\n]+)?\s*=\s*(?:lambda\b|(?:functools\.)?partial\(|[\w.]*(?i:pos|sin|enc|anchor|grid|mask|freq|table)\w*\()"
+    r"self\.\w+(?:\s*:[^=\n]+)?\s*=\s*(?:lambda\b|(?:functools\.)?partial\(|[\w.]*(?i:pos|sin|enc|anchor|grid|mask|freq|table)\w*\()|"
+    r"\bimport\b[^\n]*(?i:pos|sin|enc|anchor|grid|mask|freq|table)\w* as "
 )
 """What a class says that keeps a function, or a table that a function makes."""
 _MODULE = re.compile(r"(?:Module|Layer|Block|Net|Network|Encoder|Decoder|Embeddings?|Policy|Loss)$")
