@@ -145,8 +145,13 @@ CASES: dict[str, tuple[str, Sequence[tuple[str | tuple[str, ...], list[str]]]]] 
         class Scene(nn.Module):
             def __init__(self, sizes):
                 super().__init__()
-                self.conf = nn.ParameterList([torch.zeros(one) for one in sizes])
+                self.place = nn.Parameter(torch.zeros(3))
+                self.conf = nn.ParameterList([torch.zeros(one, device=self.device) for one in sizes])
                 {0}
+
+            @property
+            def device(self):
+                return next(iter(self.parameters())).device
 
             def masks(self):
                 return [one > 0.5 for one in self.conf]
