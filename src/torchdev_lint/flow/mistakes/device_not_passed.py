@@ -41,7 +41,7 @@ from torchdev_lint.flow.read_alone.device_takers import (
 from torchdev_lint.flow.read_alone.evidence import TESTING, has_tests, tensor_parameters
 from torchdev_lint.flow.read_alone.host_functions import HOST_CLASS, HOST_FILE
 from torchdev_lint.flow.read_alone.written_evidence import path_of
-from torchdev_lint.flow.syntax.trees import dotted, parents, says_device, transfers, walk
+from torchdev_lint.flow.syntax.trees import dotted, says_device, transfers, walk
 from torchdev_lint.torch_api.modules import CONTAINERS, WITHOUT_PARAMETERS
 from torchdev_lint.torch_api.tensor_surface import TENSOR_NAMES
 
@@ -319,22 +319,20 @@ class _Scope:
         """Whether the result indexes something, and nothing else is done with it but to ask for its length: it may be on the CPU."""
         if not names or "" in names:
             return False
-        above = parents(self.node)
-        nodes = {id(node): node for node in walk(self.node)}
         uses = [
-            nodes.get(above.get(id(node), 0))
-            for node in nodes.values()
-            if dotted(node) in names and not isinstance(nodes.get(above.get(id(node), 0)), cst.AssignTarget)
+            use
+            for node in walk(self.node)
+            if dotted(node) in names
+            and not isinstance(use := next(around(self.node, node), None), cst.AssignTarget)
         ]
         return any(isinstance(use, cst.Index) for use in uses) and all(
-            isinstance(use, cst.Index)
-            or (
-                isinstance(use, cst.Arg)
-                and isinstance(asking := nodes.get(above.get(id(use), 0)), cst.Call)
-                and dotted(asking.func) == "len"
-            )
+            isinstance(use, cst.Index) or (isinstance(use, cst.Arg) and self._asks_length(use))
             for use in uses
         )
+
+    def _asks_length(self, given: cst.Arg) -> bool:
+        asking = next(around(self.node, given), None)
+        return isinstance(asking, cst.Call) and dotted(asking.func) == "len"
 
     def _takes_along(self, call: cst.Call, near: _AtHand, direct: bool) -> bool:
         """Whether a call moves what it is given, is told a device, or shows or keeps it on the host if it is given nothing but that."""

@@ -41,7 +41,7 @@ def settle(analysis: Analysis, known: Sequence[Event]) -> list[DoubtfulDevice]:
     found: dict[int, DoubtfulDevice] = {}
     for scope in read(analysis):
         met: set[tuple[str, str]] = set()
-        for one in _doubts(scope) if analysis.options.audits else _mistakes(scope):
+        for one in _doubts(scope, every=analysis.options.audits):
             same = (one.form, one.text)
             if one.form in _ONCE and same in met:
                 continue
@@ -70,45 +70,31 @@ _ONCE = frozenset(("literal",))
 """What is told once of a device in a function: a program asks for it in turn."""
 
 
-def _mistakes(scope: Scope) -> Iterator[DoubtfulDevice]:
-    """What reads as a mistake whoever calls: all that is asked for where the rule that is off by default is off."""
+def _doubts(scope: Scope, *, every: bool) -> Iterator[DoubtfulDevice]:
+    """The doubtful uses in a scope; not `every` one: those that read as mistakes whoever calls, of which rules tell that are on."""
     for node in scope.nodes:
         match node:
             case cst.Call():
-                yield from doubtful_uses.check_call(scope, node, indices_only=True)
-            case cst.IfExp():
-                yield from doubtful_given.check_choice(scope, node)
-            case cst.BooleanOperation():
-                yield from doubtful_given.check_either(scope, node)
-            case _:
-                pass
-    if isinstance(scope.node, cst.FunctionDef):
-        yield from doubtful_numbers.check_function(scope, scope.node)
-        yield from doubtful_indices.check_function(scope, scope.node)
-    yield from _missing(scope)
-
-
-def _doubts(scope: Scope) -> Iterator[DoubtfulDevice]:
-    for node in scope.nodes:
-        match node:
-            case cst.Comparison() | cst.Match():
-                yield from doubtful_comparisons.check(scope, node)
-            case cst.Call():
-                yield from doubtful_uses.check_call(scope, node)
-                yield from doubtful_cuda.check_call(scope, node)
+                yield from doubtful_uses.check_call(scope, node, indices_only=not every)
+                if every:
+                    yield from doubtful_cuda.check_call(scope, node)
             case cst.IfExp() | cst.If():
-                yield from doubtful_cuda.check_choice(scope, node)
+                if every:
+                    yield from doubtful_cuda.check_choice(scope, node)
                 yield from doubtful_given.check_choice(scope, node)
             case cst.BooleanOperation():
                 yield from doubtful_given.check_either(scope, node)
-            case cst.FormattedString() | cst.BinaryOperation():
+            case cst.Comparison() | cst.Match() if every:
+                yield from doubtful_comparisons.check(scope, node)
+            case cst.FormattedString() | cst.BinaryOperation() if every:
                 yield from doubtful_cuda.check_text(scope, node)
-            case cst.Subscript():
+            case cst.Subscript() if every:
                 yield from doubtful_uses.check_part(scope, node)
             case _:
                 pass
     if isinstance(scope.node, cst.FunctionDef):
-        yield from doubtful_uses.check_function(scope, scope.node)
+        if every:
+            yield from doubtful_uses.check_function(scope, scope.node)
         yield from doubtful_numbers.check_function(scope, scope.node)
         yield from doubtful_indices.check_function(scope, scope.node)
     yield from _missing(scope)

@@ -103,9 +103,8 @@ def _as_index(scope: Scope, node: cst.BaseExpression, form: str) -> Iterator[Dou
 def _is_compared(scope: Scope, text: str) -> bool:
     """Whether the function asks whether the number is one: `"cpu" if x.get_device() == -1 else x.get_device()`."""
     return any(
-        isinstance(part, cst.Comparison) and scope.analysis.text(part.left) == f"{text}.get_device()"
+        isinstance(node, cst.Comparison) and scope.analysis.text(node.left) == f"{text}.get_device()"
         for node in scope.nodes
-        for part in walk(node)
     )
 
 

@@ -45,7 +45,7 @@ MAX_DEPTH = 3
 
 Place = Either["host", "elsewhere", "unknown"]
 
-_SAYS_HOST = re.compile(r"(?i)_(?:cpu|on_host)$|^cpu_")
+SAYS_HOST = re.compile(r"(?i)_(?:cpu|on_host)$|^cpu_")
 """Names that say where what they hold is: `scale_cpu`."""
 _MAY_MOVE = re.compile(r"(?i)device|cuda|gpu|(?<!re)move|^prepare$|accelerat|prefetch|to_var|_to$")
 """Functions, by name, that may bring what they are given to an accelerator."""
@@ -440,7 +440,7 @@ def _place(frame: Frame, expression: cst.BaseExpression, scope: _Scope, steps: i
                 return "unknown"
             parts = [one.value for one in arguments if one.keyword is None]
         case cst.Name(value=name):
-            if _SAYS_HOST.search(name):
+            if SAYS_HOST.search(name):
                 return "host"
             for index in range(len(scope.before) - 1, -1, -1):
                 if scope.before[index][0] == name:

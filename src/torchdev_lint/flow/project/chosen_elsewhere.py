@@ -119,11 +119,13 @@ _OF_ACCELERATE = re.compile(
 
 def _by_accelerate(frame: Frame, body: cst.CSTNode) -> tuple[str, str] | None:
     """The device of the `Accelerator` that the function works with: the CPU where the machine, or who launches the program, says so."""
-    found = (
-        _OF_ACCELERATE.search(frame.analysis.text(body)) if "accelerator." in frame.analysis.written else None
-    )
-    device = "" if found is None else f"{found['name']}.device"
-    return (device, device) if device else None
+    if "accelerator." not in frame.analysis.written:
+        return None
+    found = _OF_ACCELERATE.search(frame.analysis.text(body))
+    if found is None:
+        return None
+    device = f"{found['name']}.device"
+    return device, device
 
 
 def _is_host_by_default(analysis: Analysis, device: Symbol) -> bool:

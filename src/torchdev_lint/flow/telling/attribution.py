@@ -36,7 +36,7 @@ from torchdev_lint.flow.domain.values import Entries, Function, Items, Many, Obj
 from torchdev_lint.flow.project import private_helpers, reach, siblings
 from torchdev_lint.flow.project.absent_arguments import is_never_given
 from torchdev_lint.flow.project.caller_results import is_moved_then
-from torchdev_lint.flow.project.callers_elsewhere import given_from_host
+from torchdev_lint.flow.project.callers_elsewhere import SAYS_HOST, given_from_host
 from torchdev_lint.flow.project.defaults_elsewhere import is_set_elsewhere
 from torchdev_lint.flow.project.untaken import is_untaken
 from torchdev_lint.flow.read_alone.evidence import (
@@ -359,13 +359,10 @@ def _is_moved_in_parts(frame: Frame) -> bool:
     )
 
 
-_NAMED_FOR_HOST = re.compile(r"(?i)_(?:cpu|on_host)$|^cpu_")
-
-
 def _is_named_for_host(key: Key) -> bool:
     """Whether a device is that of what an argument keeps under a name that says where it is: `ctx.b_cpu`."""
     while key and key[0] in ("device", "attr", "item"):
-        if len(key) > 2 and _NAMED_FOR_HOST.search(str(key[2])):
+        if len(key) > 2 and SAYS_HOST.search(str(key[2])):
             return True
         key = key[1]
     return False
