@@ -64,6 +64,7 @@ from torchdev_lint.flow.instances import (
 from torchdev_lint.flow.instances.classes import ClassModel, instantiate
 from torchdev_lint.flow.instances.confinement import (
     brings_what_it_is_given,
+    may_bring,
     moves_what_it_is_given,
     takes_apart,
 )
@@ -103,7 +104,7 @@ from torchdev_lint.flow.nn_modules import (
 from torchdev_lint.flow.nn_modules.model_calls import check_inputs_together
 from torchdev_lint.flow.nn_modules.registration import check_late
 from torchdev_lint.flow.read_alone import evident_parts
-from torchdev_lint.flow.syntax.trees import dotted, walk
+from torchdev_lint.flow.syntax.trees import dotted, goes_to_cpu, walk
 from torchdev_lint.flow.torch_calls import (
     current_device,
     distributions,
@@ -195,7 +196,8 @@ def call_value(frame: Frame, callee: Value, site: CallSite) -> Value:
             return call_value(frame, frame.analysis.imports.force(callee), site)
         case Function(decorators=decorators):
             if callee.receiver is None and is_out_of_reach(frame, callee, site):
-                return torch_functions.unresolved(frame, site.callee, site)
+                brings = isinstance(callee.node, cst.FunctionDef) and may_bring(callee.node)
+                return torch_functions.unresolved(frame, site.callee, site, brings=brings)
             return call(frame, dispatch.chosen(frame, callee, site) if decorators else callee, site)
         case Class(model=model):
             return instantiate(frame, model, site)
@@ -572,8 +574,8 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
             discarded_copies.check(frame, thing, method, site)
             if not is_out_of_reach(frame, function, site):
                 return call(frame, function, site)
-            if _brings_what_it_is_given(function):
-                return not_followed(frame, site)
+            if _brings_what_it_is_given(function) or any(map(goes_to_cpu, walk(function.node.body))):
+                return not_followed(frame, site)  # or it takes to the host what it gives out
             unread = True
         elif state.kind == "module" and name == "__call__":
             return call_object(frame, thing, site)

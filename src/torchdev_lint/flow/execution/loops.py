@@ -75,6 +75,7 @@ def visit_For(frame: Frame, node: cst.For) -> None:
         exact=known,
         counter=counter,
         owners=owners,
+        some=looped_parameters.has_some(frame, node.iter),
     )
     _forget_changed(frame, node)
 
@@ -203,8 +204,11 @@ def _loop(
     endless: bool = False,
     counter: Counter | None = None,
     owners: looped_parameters.Owners | None = None,
+    some: bool = False,
 ) -> None:
     """Run a loop's body: for each known item (`exact`), else twice, after which what still changes is unknown.
+
+    `some`: there is an item, so that a loop whose body returns is never come out of.
 
     Each iteration that is run is exact, so that a fault which only shows in the second one (state carried over) is
     seen, and nothing is reported that an actual iteration would not meet.
@@ -236,7 +240,7 @@ def _loop(
         # whoever comes out of a loop over known items has not returned from any of its rounds
         path = merged.path if exact else before.path
         after = Environment(merged.names, merged.heap, path, merged.default_device, merged.imported)
-    elif not endless:
+    elif not endless and not some:
         after = before
     if endless:
         after = None

@@ -40,7 +40,7 @@ from torchdev_lint.flow.execution.matching import matches
 from torchdev_lint.flow.execution.patterns import assign, change
 from torchdev_lint.flow.instances import list_classes
 from torchdev_lint.flow.mistakes import literals, lost_index
-from torchdev_lint.flow.nn_modules import modules, placements
+from torchdev_lint.flow.nn_modules import looped_parameters, modules, placements
 from torchdev_lint.flow.syntax.trees import dotted, goes_to_cpu, is_main_guard, part_of, walk
 from torchdev_lint.flow.torch_calls import current_device, operands, operations
 from torchdev_lint.flow.torch_calls.device_values import as_device
@@ -320,7 +320,8 @@ def visit_Try(frame: Frame, node: cst.Try | cst.TryStar) -> None:
     flows.append(end)
     for_others = _works_for_tensors(node.body)
     frame.reads_tried += for_others
-    for handler in node.handlers:
+    sure = ended and looped_parameters.takes_first(frame, node.body)
+    for handler in () if sure else node.handlers:
         handled = start.copy()
         handled.assume(failed)
         if handler.name is not None and isinstance(handler.name.name, cst.Name):

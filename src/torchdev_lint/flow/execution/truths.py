@@ -653,7 +653,9 @@ def _was_put_somewhere(frame: Frame, value: Value) -> bool:
     if not isinstance(value, Object):
         return False
     state = frame.state(value)
-    return state.kind == "unknown" and isinstance(state.device, (Accelerator, Choice))
+    return state.kind == "unknown" and (
+        value.key[0] == "moved" or isinstance(state.device, (Accelerator, Choice))
+    )
 
 
 def is_of_array(frame: Frame, key: Key) -> bool:

@@ -148,6 +148,12 @@ def brings(function: cst.FunctionDef | cst.Lambda, given: Set[str]) -> bool:
     return any(_is_brought(part, given) for part in walk(function.body))
 
 
+@remembered(cst.FunctionDef)
+def may_bring(function: cst.FunctionDef) -> bool:
+    """Whether a function that is not read brings one of its arguments, the first of them included."""
+    return brings(function, {one.name.value for one in all_parameters(function.params)})
+
+
 def _names(node: cst.CSTNode) -> set[str]:
     return {part.value for part in walk(node) if isinstance(part, cst.Name)}
 
@@ -170,6 +176,11 @@ def _is_brought(node: cst.CSTNode, given: set[str]) -> bool:
             args=[cst.Arg(value=cst.Name(value=name), keyword=None), *others],
         ):
             return name in given and says_device(others)
+        case cst.Assign(targets=[cst.AssignTarget(target=cst.Tuple() as target)], value=cst.Call(args=args)):
+            # several go into what may bring them together, and come back: `x, times = solver.sync(x, times)`
+            names = set(names_bound(target))
+            taken = {one.value.value for one in args if isinstance(one.value, cst.Name)}
+            return len(names) > 1 and names <= taken and not names.isdisjoint(given)
         case cst.Call(func=called, args=[cst.Arg(value=first), *_]):
             return _MAKES_TENSOR.search((dotted(called) or "").rpartition(".")[2]) is not None and not _names(
                 first

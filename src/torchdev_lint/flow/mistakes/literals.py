@@ -79,8 +79,19 @@ def _is_table(node: cst.Dict) -> bool:
     pairs = [element for element in node.elements if isinstance(element, cst.DictElement)]
     names = [pair.value.raw_value for pair in pairs if isinstance(pair.value, cst.SimpleString)]
     of_truths = {"True", "False"} == {pair.key.value for pair in pairs if isinstance(pair.key, cst.Name)}
-    all_named = len(names) == len(node.elements) and all(map(api.parse, names))
+    all_named = len(pairs) == len(node.elements) and all(_names_device(pair.value) for pair in pairs)
     return "cpu" in names and (of_truths or all_named)
+
+
+def _names_device(node: cst.BaseExpression) -> bool:
+    """Whether a device is written out, or one of two that are."""
+    match node:
+        case cst.IfExp(body=body, orelse=orelse):
+            return _names_device(body) and _names_device(orelse)
+        case cst.SimpleString():
+            return api.parse(node.raw_value) is not None
+        case _:
+            return False
 
 
 def _is_command_line(node: cst.Tuple | cst.List | cst.Set) -> bool:

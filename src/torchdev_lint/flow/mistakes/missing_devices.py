@@ -33,6 +33,33 @@ class Missing:
 State = dict[str, frozenset[str]]
 
 
+def _counter(target: cst.BaseExpression, iterable: cst.BaseExpression) -> str:
+    """What a loop counts with: `for i, batch in enumerate(loader)`, `for i in range(n)`; else empty."""
+    match target, iterable:
+        case (
+            cst.Tuple(elements=[cst.Element(value=cst.Name(value=name)), _]),
+            cst.Call(func=cst.Name(value="enumerate"), args=[_]),
+        ) | (cst.Name(value=name), cst.Call(func=cst.Name(value="range"), args=[_])):
+            return name
+        case _:
+            return ""
+
+
+def _asks_for_first(test: cst.BaseExpression, counters: set[str]) -> bool:
+    """Whether a test is true where a loop is run through for the first time, `i == 0`, `not i`: it comes before all others."""
+    match test:
+        case (
+            cst.Comparison(
+                left=cst.Name(value=name),
+                comparisons=[cst.ComparisonTarget(operator=cst.Equal(), comparator=cst.Integer(value="0"))],
+            )
+            | cst.UnaryOperation(operator=cst.Not(), expression=cst.Name(value=name))
+        ):
+            return name in counters
+        case _:
+            return False
+
+
 def missing(scope: Scope) -> list[Missing]:
     """The uses in a scope of devices that may be missing there."""
     names = {name for name in scope.bound if name.isidentifier() and is_called_device(cst.Name(name))}
@@ -67,6 +94,8 @@ class _Reading:
     hangs: dict[str, set[str]] = field(default_factory=dict)
     """By name: what the tests ask that it was bound under."""
     where: dict[str, cst.CSTNode] = field(default_factory=dict)
+    counters: set[str] = field(default_factory=set)
+    """What loops count with, from 0."""
 
     def block(self, body: list[cst.CSTNode], state: State | None) -> State | None:
         for statement in body:
@@ -108,6 +137,7 @@ class _Reading:
             case cst.For(target=target, iter=iterable, body=body, orelse=orelse):
                 self.use(iterable, state)
                 state = self.bind(state, [target], None)
+                self.counters.add(_counter(target, iterable))
                 return self.loop(body, orelse, state)
             case cst.While(test=test, body=body, orelse=orelse):
                 self.use(test, state)
@@ -156,6 +186,8 @@ class _Reading:
         if node.orelse is not None:
             inner = node.orelse if chained else node.orelse.body
             otherwise = self.statement(inner, other)
+        elif _asks_for_first(node.test, self.counters):
+            otherwise = {**other, **dict.fromkeys(set(_bound_in(node.body)) & set(other), frozenset({SET}))}
         else:
             otherwise = other
         if then is not None and otherwise is not None:

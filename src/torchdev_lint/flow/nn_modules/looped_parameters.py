@@ -13,7 +13,7 @@ from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.domain.lattice import UnknownDevice, leaves
 from torchdev_lint.flow.domain.values import Object, Tensor, Value
 from torchdev_lint.flow.instances.objects import move
-from torchdev_lint.flow.syntax.trees import dotted
+from torchdev_lint.flow.syntax.trees import dotted, walk
 
 Owners = dict[str, Value]
 """By the name that a loop binds a parameter to: the module that has it."""
@@ -36,6 +36,27 @@ def give(frame: Frame, receiver: cst.BaseExpression, value: Value) -> None:
     state = frame.state(owner)
     if state.kind == "module" and state.device != value.device:
         move(frame, owner, value.device)
+
+
+def has_some(frame: Frame, node: cst.BaseExpression) -> bool:
+    """Whether an expression gives the parameters of something known as a module, `net.parameters()`: those end, but not at once."""
+    match node:
+        case cst.Call(func=cst.Attribute(value=owner, attr=cst.Name(value="parameters")), args=[]):
+            with frame.quietly():
+                thing = frame.evaluate(owner)
+            return isinstance(thing, Object) and frame.state(thing).kind == "module"
+        case _:
+            return False
+
+
+def takes_first(frame: Frame, body: cst.CSTNode) -> bool:
+    """Whether all that a block takes from an iterator is the first parameter of a module, `next(self.parameters())`."""
+    taken = [
+        part.args
+        for part in walk(body)
+        if isinstance(part, cst.Call) and isinstance(part.func, cst.Name) and part.func.value == "next"
+    ]
+    return bool(taken) and all(len(args) == 1 and has_some(frame, args[0].value) for args in taken)
 
 
 def _owners(

@@ -40,7 +40,10 @@ def bring(frame: Frame, site: CallSite, argument: Argument, callee: Callee) -> b
             pass
     if argument.keyword is None:
         position = site.positional().index(argument)
-        return not state.api and frame.analysis.learn(_one_brings, frame, position, len(site.arguments))
+        name = argument.node.value.value if isinstance(argument.node.value, cst.Name) else ""
+        return not state.api and frame.analysis.learn(
+            _one_brings, frame, position, len(site.arguments), name or "to"
+        )
     names = frozenset(one.keyword for one in site.arguments if one.keyword is not None)
     return frame.analysis.learn(_all_bring, frame, argument.keyword, names)
 
@@ -56,11 +59,18 @@ def _all_bring(frame: Frame, name: str, names: Set[str]) -> bool:
     )
 
 
-def _one_brings(frame: Frame, position: int, given: int) -> bool:
-    """Whether a `forward` in sight that takes so many arguments brings what it is given there."""
+def _one_brings(frame: Frame, position: int, given: int, name: str) -> bool:
+    """Whether a `forward` in sight that takes so many arguments brings what it is given there.
+
+    `name`: what the argument is called where it is given, which `forward` may call it, too.
+    """
     modules = [
         frame.analysis.module,
-        *(module for _, module in frame.analysis.imports.callers("def forward", "to")),
+        *(
+            module
+            for word in {"to": 0, name: 0}
+            for _, module in frame.analysis.imports.callers("def forward", word)
+        ),
     ]
     return any(
         len(node.params.params) > given and brings(node, {node.params.params[position + 1].name.value})

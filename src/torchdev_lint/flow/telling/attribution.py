@@ -63,6 +63,7 @@ from torchdev_lint.flow.syntax.trees import (
     transfers,
     walk,
 )
+from torchdev_lint.flow.telling.settled_devices import is_open, is_set_to_host
 from torchdev_lint.flow.torch_calls import device_values
 from torchdev_lint.flow.torch_calls.operands import Operand, place_of
 from torchdev_lint.torch_api.devices import DEVICE_NAME, names_only_the_cpu
@@ -621,6 +622,8 @@ def report_at(frame: Frame, operand: Operand, found: Conflict) -> Report | None:
     ):
         return None
     if frame.source.foreign and _hangs_on_switch(frame):
+        return None
+    if any(is_open(frame, leaf) or is_set_to_host(frame, leaf) for leaf in (found.left, found.right)):
         return None
     if not frame.analysis.blame(root, certain=found.level == Level.CERTAIN):
         return None

@@ -159,11 +159,19 @@ def tokenizer_result(site: CallSite, name: str) -> Value | None:
     return Tensor(Cpu(Origin(site.node, "made")), mapping=name not in libraries.RETURNS_ONE_TENSOR)
 
 
-def unresolved(frame: Frame, path: str, site: CallSite) -> Value:
-    """A call of something that cannot be read: the shape of the seed bug is looked for, then nothing is known."""
+def unresolved(frame: Frame, path: str, site: CallSite, *, brings: bool = False) -> Value:
+    """A call of something that cannot be read: the shape of the seed bug is looked for, then nothing is known.
+
+    `brings`: it is known to bring what it is given to where it is wanted.
+    """
     name = path.rpartition(".")[2]
     told_device = any(_is_device_argument(argument) for argument in site.arguments)
-    if not name[:1].isupper() and not told_device and not callables.STORES_OR_INSPECTS.search(name):
+    if (
+        not brings
+        and not name[:1].isupper()
+        and not told_device
+        and not callables.STORES_OR_INSPECTS.search(name)
+    ):
         model_calls.check_handed_together(frame, site, site.callee)
     unstated_devices.note_given(frame, name, site)
     loaded_parts.hand_over(frame, site)

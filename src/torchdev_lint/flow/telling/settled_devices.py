@@ -1,0 +1,73 @@
+"""Devices that stand for nothing where a program runs, or of which the file says elsewhere that they are the CPU."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from torchdev_lint.flow.activation.frame import Frame
+from torchdev_lint.flow.domain.lattice import Leaf, Symbol
+from torchdev_lint.flow.syntax.trees import names_cpu, remembered, walk
+
+
+def is_open(frame: Frame, leaf: Leaf) -> bool:
+    """Whether a running program has a device that nothing is known of: of what an unread call gave, or of a function that is not on
+    the way to here.
+
+    Such a function was called with a device, or without one: what it left in an object was read without a call.
+    """
+    if not frame.analysis.at_top or not isinstance(leaf, Symbol):
+        return False
+    if leaf.key[0] != "parameter":
+        return bool(leaf.key[0] == "device" and leaf.key[1][0] == "call")
+    current: Frame | None = frame
+    while current is not None:
+        if current.function is not None and id(current.function.node) == leaf.key[1]:
+            return False
+        current = current.caller
+    return True
+
+
+_ATTRIBUTE = re.compile(r"^[\w.]+\.(\w+)$")
+
+
+def is_set_to_host(frame: Frame, leaf: Leaf) -> bool:
+    """Whether a device is an attribute that the file sets to the CPU, and to nothing else: `self.export_device = torch.device("cpu")`."""
+    if not isinstance(leaf, Symbol) or leaf.key[0] != "attr":
+        return False
+    named = _ATTRIBUTE.match(leaf.text)
+    return named is not None and named[1] in _set_to_host(frame.analysis.module)
+
+
+@remembered(cst.Module)
+def _set_to_host(module: cst.Module) -> frozenset[str]:
+    """The attributes that are set to the CPU only, whatever has them."""
+    host: set[str] = set()
+    elsewhere: set[str] = set()
+
+    def see(name: str, value: cst.BaseExpression | None) -> None:
+        (host if names_cpu(value) else elsewhere).add(name)
+
+    for node in walk(module):
+        match node:
+            case cst.Assign(targets=targets, value=value):
+                for one in targets:
+                    if isinstance(one.target, (cst.Name, cst.Attribute)):
+                        see(
+                            (one.target.attr if isinstance(one.target, cst.Attribute) else one.target).value,
+                            value,
+                        )
+            case cst.AnnAssign(
+                target=cst.Name(value=name) | cst.Attribute(attr=cst.Name(value=name)), value=value
+            ):
+                see(name, value)
+            case cst.Arg(keyword=cst.Name(value=name), value=value):
+                see(name, value)
+            case cst.DictElement(key=cst.SimpleString() as key, value=value):
+                see(str(key.evaluated_value), value)
+            case cst.SimpleString() if node.raw_value.startswith("--"):
+                elsewhere.add(node.raw_value.lstrip("-").replace("-", "_"))
+            case _:
+                pass
+    return frozenset(host - elsewhere)
