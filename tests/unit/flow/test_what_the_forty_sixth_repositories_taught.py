@@ -36,18 +36,31 @@ CASES: dict[str, tuple[str, Sequence[tuple[str | tuple[str, ...], list[str]]]]] 
     "where what an unread call gave is": (
         """
         import torch
+        from torch import nn
         from padding import unpadded
 
-        class Bias:
-            def build(self, device):
-                self.table = torch.ones(3).to(device)
+        class Bias(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("table", torch.zeros(3))
+                self.build(3)
 
-        hidden = unpadded(torch.ones(3))
+            def build(self, size, device=None):
+                self.table = torch.ones(size).to(device)
+
+            def forward(self, x):
+                y = {0}
+                if self.table.shape[0] < x.shape[0]:
+                    self.build(x.shape[0], device=y.device)
+                elif self.table.device != y.device:
+                    self.table = self.table.to(y.device)
+                return x + self.table
+
         bias = Bias()
-        bias.build({0})
-        print(torch.zeros(3) + bias.table)
+        bias.to("cpu")
+        print(bias(torch.zeros(3)))
         """,
-        [("hidden.device", []), ("torch.device('cuda')", ["TDV005"])],
+        [("unpadded(x)", []), ("x.cuda()", ["TDV005"])],
     ),
     "what is bound the first time that a loop is run through": (
         """
