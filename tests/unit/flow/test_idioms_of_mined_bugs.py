@@ -39,7 +39,7 @@ PAIRS: dict[str, tuple[str, str, str]] = {
                 tokens = self.tokenizer(texts, return_tensors="pt")
                 return self.model(**tokens)
         """,
-        "TDV105",
+        "TDV004",
     ),
     "a mask beside values that are moved": (
         """
@@ -70,7 +70,7 @@ PAIRS: dict[str, tuple[str, str, str]] = {
                 mask = given.get("attention_mask")
                 return self.model(given.input_values.to(device), attention_mask=mask)
         """,
-        "TDV105",
+        "TDV004",
     ),
     "what one branch makes for a part of a module": (
         """

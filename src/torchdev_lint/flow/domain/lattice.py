@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import field
 from enum import IntEnum
 from typing import Any, TypeAlias
@@ -589,11 +589,11 @@ def conflict(left: Device, right: Device, path: Sequence[Formula] = ()) -> Confl
     else:
         known = free <= others or _is_only_loaded(device, other, met) or all(map(_is_drawn, free - others))
     if not known and best.level == Level.CERTAIN:
-        # what is large was brought to the host, or the best so far, and the other knows nothing of it
+        # what is large was brought to the host, or the best so far, or every so often, and the other knows nothing of it
         known = (
             is_brought(leaf)
             and not others
-            and (all(map(_compares_extents, free)) or all(map(_finds_better, free)))
+            and (all(map(_compares_extents, free)) or all(map(_finds_better, free)) or _comes_round(free))
         )
     return best if known or left_behind or differs_everywhere else None
 
@@ -637,6 +637,15 @@ def _finds_better(atom: Atom) -> bool:
         return False
     written = _written(atom) or atom.text
     return _BEST.search(written) is not None and _OF_DEVICES.search(written) is None
+
+
+_ROUNDS = re.compile(r"[\w)]\s*%\s*[\w(]")
+
+
+def _comes_round(atoms: Set[Atom]) -> bool:
+    """Whether conditions hold every so many rounds of a loop, `if step % 100 == 0`, whatever else is asked then but for devices."""
+    written = [_written(atom) or atom.text for atom in atoms]
+    return any(map(_ROUNDS.search, written)) and not any(map(_OF_DEVICES.search, written))
 
 
 EXHAUSTED = "exhausted"

@@ -379,16 +379,19 @@ def _convention(frame: Frame, tensor: Tensor) -> str | None:
 
 @remembered(cst.FunctionDef)
 def _places_beside(function: cst.FunctionDef) -> tuple[str, ...]:
-    """The parameters beside which a function puts what it makes: `.to(x.device)`, `device=x.device`."""
+    """The parameters beside which a function puts what it makes: `.to(x.device)`, `device=x.device`, also by a name that has that."""
     parameters = {parameter.name.value for parameter in function.params.params}
     found: list[str] = []
+    named: dict[str, cst.BaseExpression] = {}
     for part in walk(function.body):
         match part:
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=value):
+                named[name] = value
             case (
                 cst.Call(func=cst.Attribute(attr=cst.Name(value="to")), args=[cst.Arg(value=where)])
                 | cst.Arg(keyword=cst.Name(value="device"), value=where)
             ):
-                match where:
+                match named.get(where.value) if isinstance(where, cst.Name) else where:
                     case cst.Attribute(value=cst.Name(value=name), attr=cst.Name(value="device")):
                         found += [name] if name in parameters else []
                     case _:

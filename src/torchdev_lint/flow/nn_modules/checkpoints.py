@@ -47,6 +47,7 @@ def note(frame: Frame, path: str, site: CallSite) -> None:
     given = site.get(api.LOADERS[path], "map_location")
     if given is not None and not (isinstance(given.value, Literal) and given.value == NONE):
         frame.analysis.located[id(site.node)] = device_values.as_device(given.value)
+        literals.see_current(frame, given)
         return
     if given is not None and not _is_none(given.node.value):
         return  # a name that happens to hold None here: the caller may give another

@@ -31,7 +31,14 @@ from torchdev_lint.flow.project.callers_elsewhere import is_only_for_building
 from torchdev_lint.flow.read_alone import given_attributes
 from torchdev_lint.flow.read_alone.bindings import bound_at, made_in_class
 from torchdev_lint.flow.syntax.trees import dotted, walk
-from torchdev_lint.flow.telling.attribution import Report, argument_of, called, report_at, transfer_of
+from torchdev_lint.flow.telling.attribution import (
+    Report,
+    argument_of,
+    called,
+    report_at,
+    root_of,
+    transfer_of,
+)
 from torchdev_lint.flow.telling.cures import (
     Callee,
     beside_self,
@@ -42,6 +49,7 @@ from torchdev_lint.flow.telling.cures import (
 )
 from torchdev_lint.flow.telling.states_made import made_together
 from torchdev_lint.flow.torch_calls.operands import Operand, place_of
+from torchdev_lint.torch_api.libraries import RETURN_TENSORS
 
 WANTED = "wanted where it was moved"
 """A note of a transfer: a module was given what it moved, and so it is right, whoever else gets what comes of it."""
@@ -224,16 +232,35 @@ def publish_mixed(
 
 
 def _is_made_for_module(frame: Frame, found: Conflict) -> bool:
-    """Whether a function that a method of a module calls has made what is at fault, and the other operand is where the module is."""
-    receiver = None if frame.function is None else frame.function.receiver
+    """Whether a function that a method of a module calls has made what is at fault, and the other operand is where the module is.
+
+    Or a tokenizer has, in the method itself, for a part of the module.
+    """
+    function = frame.function
+    receiver = None if function is None else function.receiver
     root = None if found.right.origin is None else found.right.origin.root()
+    if (
+        function is None
+        or not isinstance(receiver, Object)
+        or not isinstance(found.left, Symbol)
+        or root is None
+    ):
+        return False
+    if root.what == "made" and _says_tensors(root.node):
+        return root_of(found.left.key) == receiver.key and any(
+            part is root.node for part in walk(function.node.body)
+        )
     return (
-        isinstance(receiver, Object)
-        and isinstance(found.left, Symbol)
-        and found.left.key == ("device", receiver.key)
-        and root is not None
+        found.left.key == ("device", receiver.key)
         and root.what == "factory"
         and root.frame > frame.uid  # what was made before this activation began is kept somewhere
+    )
+
+
+def _says_tensors(node: cst.CSTNode) -> bool:
+    """Whether a call says that it gives tensors, as tokenizers are asked: `tokenizer(texts, return_tensors="pt")`."""
+    return isinstance(node, cst.Call) and any(
+        one.keyword is not None and one.keyword.value == RETURN_TENSORS for one in node.args
     )
 
 
