@@ -2,9 +2,10 @@
 
 ## What it does
 Finds operators, functions and tensor methods whose tensor operands are certainly on different devices, and CPU tensors indexed
-by a tensor on an accelerator; and what a module's method has a helper, or a tokenizer, make on the CPU and brings together with the module's own
-tensors. Operands that were just made by a factory without `device=` are TDV005's. Also indices that stay where they came from, while
-what came with them is moved to the tensor that they index (`table[chosen.rows.long()]` beside `chosen.ids.to(table.device)`).
+by a tensor on an accelerator; and what a module's method has a helper, or a tokenizer, make on the CPU and brings together with the
+module's own tensors. Operands that were just made by a factory without `device=` are TDV005's. Also indices that stay where they came
+from, while what came with them is moved to the tensor that they index (`table[chosen.rows.long()]` beside
+`chosen.ids.to(table.device)`).
 
 ## Why it fails
 PyTorch's operators need their operands on one device:

@@ -271,3 +271,33 @@ def test_a_method_that_is_not_read_may_take_to_the_host_what_it_gives(
     """However much of other files was read already."""
     monkeypatch.setattr("torchdev_lint.flow.calling.calls.is_out_of_reach", lambda *_: True)
     assert checked(tmp_path, {"embed.py": EMBED.format(end), "save.py": SAVE}, "save.py") == found
+
+
+METRIC = """\
+import torch
+
+
+def collisions(places: torch.Tensor, boxes: torch.Tensor):
+    inside = torch.logical_and(places[:, 0] > 0, places[:, 1] > 0).to(boxes.device)
+    times = torch.arange(places.shape[0])
+    return times[inside]
+"""
+EVALUATE = """\
+import torch
+from metric import collisions
+
+
+def evaluate(model, batch, known):
+    places = torch.cumsum(model(batch), dim=1){0}
+    boxes = torch.cumsum(known.float(), dim=1){0}
+    return collisions(places, boxes)
+"""
+
+
+@pytest.mark.parametrize(("end", "found"), [(".cpu()", []), (".cuda()", ["TDV005"])])
+def test_what_is_moved_to_an_argument_is_where_callers_give_it(
+    end: str, found: list[str], checked: Checked, tmp_path: Path
+) -> None:
+    """That an argument says where to does not say that it is on an accelerator."""
+    files = {"metric.py": METRIC, "evaluate.py": EVALUATE.format(end)}
+    assert checked(tmp_path, files, "metric.py") == found

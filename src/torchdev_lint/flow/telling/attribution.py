@@ -128,6 +128,8 @@ def worth_telling(frame: Frame, found: Conflict, *, anywhere: bool = False, by_d
         if isinstance(leaf, Symbol):
             root = root_of(leaf.key)
             if leaf.origin is not None and leaf.origin.root().what == "moved":
+                if root[0] == "parameter" and leaf.key[0] == "device" and learn(given_from_host, frame, root):
+                    return False
                 continue  # it was taken to another thing's device on purpose
             if root[:1] not in (("parameter",), ("self",)) or frame.analysis.only_on_host(root):
                 return False
