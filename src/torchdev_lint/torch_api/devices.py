@@ -115,9 +115,10 @@ _IF_ONE = r"if\s+torch\.cuda\.is_available\(\)"
 _SEEDING = re.compile(
     rf"(?:\b{_IF_ONE}\s*:\s*)?\btorch\.cuda\.(?:manual_seed|manual_seed_all|seed|seed_all)\b(?:\([\w.]*\))?(?:\s+{_IF_ONE}\s+else\s+None)?|"
     rf"\b{_IF_ONE}\s*:\s*torch\.cuda\.empty_cache\b|\btorch\.cuda\.empty_cache\(\)\s+{_IF_ONE}\s+else\s+None|"
-    r"\bPYTORCH_CUDA_ALLOC_CONF\b"
+    r"\bPYTORCH_CUDA_ALLOC_CONF\b|"
+    r"['\"]?\b(?:num_)?gpus?(?:_per_\w+)?['\"]?\s*[:=]\s*0(?:\.0)?(?=\s*[,})\]\n]|\Z)"
 )
-"""What programs say of GPUs by habit, whether they ever use one or not."""
+"""What programs say of GPUs by habit, whether they ever use one or not, and that they want none: `resources = {"cpu": 1, "gpu": 0}`."""
 
 
 def speaks_of_devices(text: str) -> bool:

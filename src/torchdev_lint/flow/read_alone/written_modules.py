@@ -80,7 +80,7 @@ def makes_module(frame: Frame, call: cst.Call) -> bool:
     if last == "from_pretrained" and isinstance(call.func, cst.Attribute):
         owner = dotted(call.func.value) or "config"
         return owner[:1].isupper() or "." in owner if not _NO_MODEL.search(owner) else False
-    if any(_GIVEN_MODULE.search(last_name(one.value)) for one in call.args):
+    if any(_GIVEN_MODULE.search(last_name(_original(one.value))) for one in call.args):
         return False
     if path is not None and path.startswith("torch."):
         return path == "torch.hub.load" or _is_layer(path, call, frame)
@@ -92,6 +92,15 @@ def makes_module(frame: Frame, call: cst.Call) -> bool:
         )
     node, module = class_of(frame, call.func)
     return node is not None and module is not None and _is_stateful(node, module, _DEPTH)
+
+
+def _original(node: cst.BaseExpression) -> cst.BaseExpression:
+    """What something is a copy of, `deepcopy(self.model)`; else itself."""
+    match node:
+        case cst.Call(args=[cst.Arg(value=inner), *_]) if last_name(node.func) in ("copy", "deepcopy"):
+            return inner
+        case _:
+            return node
 
 
 def _is_layer(path: str, call: cst.Call, frame: Frame) -> bool:

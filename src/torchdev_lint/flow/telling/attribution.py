@@ -236,14 +236,14 @@ def is_reached_on_host(frame: Frame) -> bool:
     return frame.analysis.learn(reach.stays_on_host, frame.analysis, name)
 
 
-_EXPORT = re.compile(r"(?i)(?:^|_)onnx(?:_|$)")
+_EXPORT = re.compile(r"(?i)(?:^|_)(?:onnx|torch_?script|coreml|tflite|openvino)(?:_|$)")
 
 
 _EXPORTING = re.compile(r"(?i)onnx|is_(?:tracing|scripting|export)|(?:^|[._])export")
 
 
 def _is_for_export(frame: Frame) -> bool:
-    """Whether a function, or a branch, is only there for a model that is exported: `_onnx_merge_levels`, `if self.onnx_trace:`.
+    """Whether a function, or a branch, is only there for a model that is exported: `to_torchscript`, `if self.onnx_trace:`.
 
     That is done on the CPU as well.
     """

@@ -1,0 +1,87 @@
+"""What the forty-seventh batch of repositories taught: look-alikes that were told, beside the mistakes that they look like."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+
+import pytest
+
+from torchdev_lint.config import Config
+from torchdev_lint.engine.check import check_source
+from torchdev_lint.rules.codes import OFF_BY_DEFAULT
+
+CASES: dict[str, tuple[str, Sequence[tuple[str | tuple[str, ...], list[str]]]]] = {
+    "a program that wants no GPU": (
+        """
+        import torch
+
+        class Tuner:
+            def __init__(self, model, optimizer, path=None):
+                self.model, self.optimizer = model, optimizer
+                self.resources = {0}
+                if path is not None:
+                    checkpoint = torch.load(path)
+                    self.model.load_state_dict(checkpoint["model"])
+                    self.optimizer.load_state_dict(checkpoint["optimizer"])
+
+            def save(self, path):
+                torch.save({"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict()}, path)
+        """,
+        [
+            ('{"cpu": 1, "gpu": 0}', []),
+            ("dict(num_gpus=0)", []),
+            ('{"cpu": 1, "gpu": 1}', ["TDV009"]),
+            ('{"cpu": 1, "gpu": 0.5}', ["TDV009"]),
+        ],
+    ),
+    "a module that is made of a copy of another": (
+        """
+        from copy import deepcopy
+        import torch
+        from torch import nn
+
+        class Averaged(nn.Module):
+            def __init__(self, model):
+                super().__init__()
+                self.model = model
+                self.register_buffer("seen", torch.zeros(1))
+
+            def forward(self, x):
+                return self.model(x)
+
+        class Engine:
+            def __init__(self, config, graph):
+                self.graph, self.use_gpu = graph, config.gpu
+                self.averaged = Averaged({0})
+
+            def evaluate(self, loader):
+                for images in loader:
+                    yield self.averaged(images.cuda() if self.use_gpu else images)
+        """,
+        [("deepcopy(self.graph.model)", []), ("config.sizes", ["TDV021"])],
+    ),
+    "a function that exports": (
+        """
+        import torch
+
+        class Graph:
+            def {0}(self, shape, model: torch.nn.Module):
+                x = torch.rand(shape)
+                traced = torch.jit.trace(model.eval(), (x,))
+                traced.save("model.zip")
+        """,
+        [("to_torchscript", []), ("finish", ["TDV005"])],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_wrong_and_right(name: str) -> None:
+    code, ways = CASES[name]
+    for put, expected in ways:
+        text = textwrap.dedent(code)
+        for index, part in enumerate((put,) if isinstance(put, str) else put):
+            text = text.replace(f"{{{index}}}", part)
+        found = check_source(text, "program.py", Config(off_by_default=OFF_BY_DEFAULT))
+        assert [one.code for one in found] == expected, put
