@@ -37,6 +37,32 @@ CASES: dict[str, tuple[str, Sequence[tuple[str | tuple[str, ...], list[str]]]]] 
             (("args.cpu and step % 5 == 0", "net.cpu()"), []),
         ],
     ),
+    "a window that a loop fills, and to which another is added": (
+        """
+        from collections import deque
+        import torch
+
+        class Window:
+            def __init__(self, env, device):
+                self.env, self.device = env, device
+
+            def reset(self, n):
+                window = {0}
+                for _ in range(n - 1):
+                    window.append(torch.zeros(3{1}))
+                {2}
+                window.append(torch.from_numpy(self.env.reset()).float().to(self.device))
+                return torch.stack({3})
+        """,
+        [
+            (("deque(maxlen=n)", "", "pass", "list(window)"), ["TDV005"]),
+            (("[]", "", "pass", "window"), ["TDV005"]),
+            (("[]", "", "pass", "tuple(window)"), ["TDV005"]),
+            (("[]", ", device=self.device", "pass", "window"), []),
+            (("[]", "", "window.clear()", "window"), []),
+            (("[]", "", "pass", "list(reversed(window))"), []),
+        ],
+    ),
     "where others are put by a name that has the device of an argument": (
         """
         import torch

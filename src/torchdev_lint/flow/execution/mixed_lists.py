@@ -14,10 +14,10 @@ _KEY = "mixed list"
 
 
 def note(frame: Frame, receiver: Items | Many, added: Value) -> None:
-    """Something is appended to a list of which each item is known."""
-    if receiver.cell is None or not isinstance(receiver, Items) or not isinstance(added, Tensor):
+    """Something is appended to a list of which each item is known, or was filled with what is alike, in a loop."""
+    if receiver.cell is None or not isinstance(added, Tensor):
         return
-    for held in receiver.items:
+    for held in receiver.items if isinstance(receiver, Items) else (receiver.element,):
         found = conflict(added.device, held.device, frame.env.path) if isinstance(held, Tensor) else None
         if found is not None and found.level != Level.NO:
             frame.analysis.notes[_KEY, receiver.cell] = held, added

@@ -126,7 +126,14 @@ def _is_refused(operator: Operator, site: CallSite) -> bool:
 
 def _check_list(frame: Frame, operator: Operator, site: CallSite, argument: Argument) -> None:
     """The items of a list that a loop went on with must be together."""
-    mixed = mixed_lists.begun_with(frame, argument.value)
+    value = argument.value
+    match argument.node.value:
+        case cst.Call(func=cst.Name(value="list" | "tuple"), args=[cst.Arg(value=whole)]):
+            with frame.quietly():
+                value = frame.evaluate(whole)  # the same, in another list
+        case _:
+            pass
+    mixed = mixed_lists.begun_with(frame, value)
     if mixed is not None:
         held, added = (Operand(Many(one), one.device, argument.node.value) for one in mixed)
         conflicts.check_operands(frame, site.node, operator.name, added, held)
