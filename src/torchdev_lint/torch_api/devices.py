@@ -132,12 +132,17 @@ _A_DEVICE = re.compile(r"(?:self\.)?\w*device")
 _THE_CPU = re.compile(r"(?:\w+ *\. *)?(?:device *\( *)?['\"]cpu['\"]")
 
 
+def speaks_of_accelerators(text: str) -> bool:
+    """Whether a text names an accelerator, more than to seed it."""
+    return _ACCELERATORS.search(_SEEDING.sub("", text)) is not None
+
+
 def names_only_the_cpu(text: str) -> bool:
     """Whether a program has one device, which is the CPU: nothing in it speaks of an accelerator."""
     given = [match[1] for match in _DEVICE_SET.finditer(text)]
     chosen = any(_THE_CPU.match(value) for value in given)
     return (
         chosen
-        and _ACCELERATORS.search(_SEEDING.sub("", text)) is None
+        and not speaks_of_accelerators(text)
         and all(_THE_CPU.match(value) or _A_DEVICE.match(value) for value in given)
     )

@@ -226,7 +226,7 @@ def call(frame: Frame, function: Function, site: CallSite, sent: Argument | None
     if end is None:
         frame.leave()
         return UNKNOWN
-    if child.first_yield is not None and _is_context_manager(function):
+    if child.first_yield is not None and is_context_manager(function):
         frame.suspended = (child.first_yield, end)
         end = child.first_yield
         end.path = frame.env.path
@@ -345,7 +345,8 @@ def _is_helper(frame: Frame, function: Function) -> bool:
     )
 
 
-def _is_context_manager(function: Function) -> bool:
+def is_context_manager(function: Function) -> bool:
+    """Whether a generator gives once, what a `with` block is entered with."""
     return any(name in ("contextmanager", "asynccontextmanager") for name in function.decorators)
 
 

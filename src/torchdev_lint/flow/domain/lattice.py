@@ -595,7 +595,20 @@ def conflict(left: Device, right: Device, path: Sequence[Formula] = ()) -> Confl
             and not others
             and (all(map(_compares_extents, free)) or all(map(_finds_better, free)) or _comes_round(free))
         )
+    if any(map(_compares_devices, free_left | free_right)):
+        return None
     return best if known or left_behind or differs_everywhere else None
+
+
+_COMPARED = re.compile(r"\.device\b(?:\.type)?\s*(?:==|!=)|(?:==|!=)\s*[\w.]+\.device\b")
+
+
+def _compares_devices(atom: Atom) -> bool:
+    """Whether a condition asks if two things are together, one of which is not known: `if self.cached.device != x.device`.
+
+    What is made anew then, or kept, is where the other thing is, wherever that may be.
+    """
+    return _COMPARED.search(_written(atom) or atom.text) is not None
 
 
 def is_brought(leaf: Leaf) -> bool:

@@ -10,7 +10,7 @@ import libcst as cst
 from torchdev_lint.flow.activation.analysis import Printed
 from torchdev_lint.flow.activation.frame import Frame, expression
 from torchdev_lint.flow.calling import arrays, choices, paths, registries
-from torchdev_lint.flow.calling.functions import evaluate_defaults
+from torchdev_lint.flow.calling.functions import evaluate_defaults, is_context_manager
 from torchdev_lint.flow.domain.conditions import (
     FALSE,
     TRUE,
@@ -22,6 +22,7 @@ from torchdev_lint.flow.domain.conditions import (
     negate,
     truth,
 )
+from torchdev_lint.flow.domain.environment import merge
 from torchdev_lint.flow.domain.immutable import replace
 from torchdev_lint.flow.domain.lattice import UNKNOWN_DEVICE, Symbol, choose
 from torchdev_lint.flow.domain.values import (
@@ -757,4 +758,6 @@ def visit_Yield(frame: Frame, node: cst.Yield) -> Value:
     if frame.first_yield is None:
         # it waits here once what it gives is made
         frame.first_yield = frame.env.copy()
+    elif frame.function is not None and is_context_manager(frame.function):
+        frame.first_yield = merge(frame.first_yield, frame.env)  # on another way: `if gpu is None: yield; return`
     return sent

@@ -20,6 +20,7 @@ from torchdev_lint.flow.domain.lattice import Origin
 from torchdev_lint.flow.domain.values import Function
 from torchdev_lint.flow.instances.classes import ClassModel
 from torchdev_lint.flow.mistakes import moved_too_early
+from torchdev_lint.flow.project.callers_elsewhere import SAYS_HOST
 from torchdev_lint.flow.project.project_calls import argument_given
 from torchdev_lint.flow.read_alone.evidence import TESTING, has_tests
 from torchdev_lint.flow.read_alone.host_functions import HOST_CLASS, HOST_FILE, works_on_host
@@ -209,6 +210,7 @@ def _beside(frame: Frame, nodes: Sequence[cst.CSTNode]) -> Iterator[UnmovedModul
         if (
             beside is None
             or "." in name
+            or SAYS_HOST.search(name)
             or not last_name(call.func)[:1].isupper()
             or is_told_where(frame, call)
             or (_is_torchs(frame, call) and not makes_module(frame, call))

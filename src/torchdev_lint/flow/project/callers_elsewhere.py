@@ -45,8 +45,8 @@ MAX_DEPTH = 3
 
 Place = Either["host", "elsewhere", "unknown"]
 
-SAYS_HOST = re.compile(r"(?i)_(?:cpu|on_host)$|^cpu_")
-"""Names that say where what they hold is: `scale_cpu`."""
+SAYS_HOST = re.compile(r"(?i)(?:^|_)(?:cpu|host)(?:_|$)")
+"""Names that say where what they hold is: `scale_cpu`, `host`."""
 _MAY_MOVE = re.compile(r"(?i)device|cuda|gpu|(?<!re)move|^prepare$|accelerat|prefetch|to_var|_to$")
 """Functions, by name, that may bring what they are given to an accelerator."""
 

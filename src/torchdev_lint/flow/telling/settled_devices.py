@@ -8,19 +8,22 @@ import libcst as cst
 
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.domain.lattice import Leaf, Symbol
+from torchdev_lint.flow.project.reach import said
 from torchdev_lint.flow.syntax.trees import names_cpu, remembered, walk
+from torchdev_lint.torch_api.devices import speaks_of_accelerators
 
 
 def is_open(frame: Frame, leaf: Leaf) -> bool:
-    """Whether a running program has a device that nothing is known of: of what an unread call gave, or of a function that is not on
-    the way to here.
+    """Whether a running program has a device that nothing is known of: of what an unread call gave, where no accelerator is spoken of,
+    or of a function that is not on the way to here.
 
     Such a function was called with a device, or without one: what it left in an object was read without a call.
     """
     if not frame.analysis.at_top or not isinstance(leaf, Symbol):
         return False
     if leaf.key[0] != "parameter":
-        return bool(leaf.key[0] == "device" and leaf.key[1][0] == "call")
+        given = leaf.key[0] == "device" and leaf.key[1][0] == "call"
+        return given and not speaks_of_accelerators(said(frame.analysis.written))
     current: Frame | None = frame
     while current is not None:
         if current.function is not None and id(current.function.node) == leaf.key[1]:

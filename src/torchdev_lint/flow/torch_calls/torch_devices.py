@@ -20,6 +20,7 @@ from torchdev_lint.flow.domain.values import (
     Api,
     DeviceValue,
     Either,
+    Items,
     Literal,
     Object,
     Tensor,
@@ -48,6 +49,10 @@ def call(frame: Frame, path: str, site: CallSite) -> Value | None:
         return DeviceValue(Symbol(("accelerator",), "torch.accelerator.current_accelerator()"))
     if path == "torch.cuda.current_device":
         return DeviceValue(Accelerator("cuda"), is_object=False, is_index=True)
+    if path == "torch._C._nn._parse_to":
+        # how `Module.to` reads its arguments (torch/nn/modules/module.py): the device, the dtype, whether to block, the memory format
+        target = transfers.transfer_target(frame, site, "to", sure=False)
+        return Items((NONE if target is None else DeviceValue(target), UNKNOWN, UNKNOWN, UNKNOWN))
     if path == "torch.get_default_device":
         return DeviceValue(frame.default_device())
     if path == "torch.set_default_device":
