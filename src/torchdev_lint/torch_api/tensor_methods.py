@@ -24,6 +24,9 @@ HOST_METHODS = frozenset(
 READING_METHODS = frozenset({"numpy", "__array__"})
 """Methods that give the host's view of the data and need a CPU tensor (torch/csrc/utils/tensor_numpy.cpp)."""
 
+ON_HOST_ONLY = frozenset({"apply_", "map_", "map2_"})
+"""Methods that call a function of Python's for each element, of CPU tensors only (torch/csrc/utils/tensor_apply.cpp)."""
+
 ARRAYS_TOO = frozenset(
     "min max sum mean std var prod any all argmax argmin argsort sort clip round cumsum dot reshape transpose squeeze flatten ravel "
     "repeat swapaxes nonzero copy conj".split()

@@ -1,4 +1,4 @@
-"""What the forty-seventh batch of repositories taught: look-alikes that were told, beside the mistakes that they look like."""
+"""What the forty-seventh and the forty-eighth batch of repositories taught: look-alikes that were told, beside mistakes."""
 
 from __future__ import annotations
 
@@ -60,6 +60,20 @@ CASES: dict[str, tuple[str, Sequence[tuple[str | tuple[str, ...], list[str]]]]] 
                     yield self.averaged(images.cuda() if self.use_gpu else images)
         """,
         [("deepcopy(self.graph.model)", []), ("config.sizes", ["TDV021"])],
+    ),
+    "what calls a function for each element": (
+        """
+        import torch
+
+        def points(heat):
+            best = heat.flatten(2).max(2)[1].unsqueeze(2).repeat(1, 1, 2).float()
+            best[..., 0].{0}
+            for i in range(best.size(0)):
+                shift = torch.FloatTensor([heat[i, 0, 1], heat[i, 0, 2]])
+                best[i, 0].add_(shift.sign_().mul_(0.25))
+            return best
+        """,
+        [("apply_(lambda x: x % 64)", []), ("remainder_(64)", ["TDV005"])],
     ),
     "a function that exports": (
         """

@@ -414,6 +414,12 @@ MADE = ", device=next(self.parameters()).device"
     [
         ({}, [MADE, MADE]),
         ({"states": "h, c", "made": "h, c = torch.zeros(1, n, 3), torch.ones(1, n, 3)"}, [MADE, MADE]),
+        (
+            {
+                "states": "torch.autograd.Variable(torch.zeros(1, n, 3)), torch.autograd.Variable(torch.zeros(1, n, 3))"
+            },
+            [MADE, MADE],
+        ),
         ({"states": "h, c", "made": "h = c = torch.zeros(1, n, 3)\n        c = c + 1"}, None),
         ({"states": "torch.zeros(1, n, 3), torch.zeros(1, n, 3) + 1"}, None),
         ({"layer": "self.rnn = rnn"}, None),

@@ -15,6 +15,7 @@ from torchdev_lint.flow.syntax.trees import (
     SCOPES,
     bound_to,
     holds,
+    last_name,
     says_device,
     takes_device,
     walk,
@@ -55,6 +56,11 @@ def _made(method: cst.FunctionDef, value: cst.BaseExpression) -> cst.Call | None
     if isinstance(value, cst.Name):
         bound = list(bound_to(method.body, value.value))
         value = bound[0] if len(bound) == 1 else value
+    match value:
+        case cst.Call(args=[cst.Arg(value=inner), *_]) if last_name(value.func) == "Variable":
+            value = inner  # gives back the tensor that it is given (torch/csrc/autograd/python_legacy_variable.cpp)
+        case _:
+            pass
     if isinstance(value, cst.Call) and takes_device(value):
         return None if says_device(value.args) else value
     return None

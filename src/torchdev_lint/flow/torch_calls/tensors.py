@@ -102,7 +102,7 @@ def call_method(frame: Frame, tensor: Tensor, name: str, site: CallSite) -> Valu
         return _type(frame, tensor, site)
     if name == "get_device":
         return DeviceValue(tensor.device, is_object=False, is_index=True, node=site.node)
-    if name == "numpy":
+    if name == "numpy" or name in tensor_methods.ON_HOST_ONLY:
         on_host = truths.device_is(frame, tensor.device, "cpu")
         if on_host is not None and not any(atom.kind in ("available", "count") for atom in atoms(on_host)):
             # From here on: what cannot be read there has raised. What the machine has is no such thing: the mistake is reported,
