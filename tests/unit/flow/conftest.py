@@ -212,6 +212,20 @@ def told_each_way() -> Callable[[str, str, Ways], None]:
     return run
 
 
+@pytest.fixture(scope="session")
+def told_each_time() -> Callable[[str, Ways], None]:
+    """The same of a program that may have braces of its own: every finding, in the order of the lines."""
+
+    def run(text: str, ways: Ways) -> None:
+        for put, found in ways:
+            whole = textwrap.dedent(text)
+            for index, part in enumerate((put,) if isinstance(put, str) else put):
+                whole = whole.replace(f"{{{index}}}", part.replace("\\n", "\n"))
+            assert [one.code for one in check_source(whole, "program.py", DEFAULT)] == found, put
+
+    return run
+
+
 # -- the same snippets run by PyTorch itself, on the simulated accelerator
 
 _REPORTER = """

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -11,7 +10,9 @@ from torchdev_lint.config import Config
 from torchdev_lint.engine.check import check_source
 from torchdev_lint.rules.codes import OFF_BY_DEFAULT
 
-CASES: dict[str, tuple[str, Sequence[tuple[str | tuple[str, ...], list[str]]]]] = {
+Ways = Sequence[tuple[str | tuple[str, ...], list[str]]]
+
+CASES: dict[str, tuple[str, Ways]] = {
     "a module is taken to the host every so many rounds": (
         """
         import torch
@@ -80,14 +81,8 @@ CASES: dict[str, tuple[str, Sequence[tuple[str | tuple[str, ...], list[str]]]]] 
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_wrong_and_right(name: str) -> None:
-    code, ways = CASES[name]
-    for put, expected in ways:
-        text = textwrap.dedent(code)
-        for index, part in enumerate((put,) if isinstance(put, str) else put):
-            text = text.replace(f"{{{index}}}", part)
-        found = check_source(text, "program.py", Config(off_by_default=OFF_BY_DEFAULT))
-        assert [one.code for one in found] == expected, put
+def test_wrong_and_right(name: str, told_each_time: Callable[[str, Ways], None]) -> None:
+    told_each_time(*CASES[name])
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -12,7 +11,9 @@ from torchdev_lint.config import Config
 from torchdev_lint.engine.check import check_source
 from torchdev_lint.rules.codes import OFF_BY_DEFAULT
 
-CASES: dict[str, tuple[str, Sequence[tuple[str | tuple[str, ...], list[str]]]]] = {
+Ways = Sequence[tuple[str | tuple[str, ...], list[str]]]
+
+CASES: dict[str, tuple[str, Ways]] = {
     "a program that says there is no accelerator": (
         """
         import torch
@@ -167,14 +168,8 @@ CASES: dict[str, tuple[str, Sequence[tuple[str | tuple[str, ...], list[str]]]]] 
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_wrong_and_right(name: str) -> None:
-    code, ways = CASES[name]
-    for put, expected in ways:
-        text = textwrap.dedent(code)
-        for index, part in enumerate((put,) if isinstance(put, str) else put):
-            text = text.replace(f"{{{index}}}", part.replace("\\n", "\n"))
-        found = check_source(text, "program.py", Config(off_by_default=OFF_BY_DEFAULT))
-        assert [one.code for one in found] == expected, put
+def test_wrong_and_right(name: str, told_each_time: Callable[[str, Ways], None]) -> None:
+    told_each_time(*CASES[name])
 
 
 METER = """

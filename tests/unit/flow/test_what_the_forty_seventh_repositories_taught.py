@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
-from torchdev_lint.config import Config
-from torchdev_lint.engine.check import check_source
-from torchdev_lint.rules.codes import OFF_BY_DEFAULT
+Ways = Sequence[tuple[str | tuple[str, ...], list[str]]]
 
-CASES: dict[str, tuple[str, Sequence[tuple[str | tuple[str, ...], list[str]]]]] = {
+CASES: dict[str, tuple[str, Ways]] = {
     "a program that wants no GPU": (
         """
         import torch
@@ -91,11 +88,5 @@ CASES: dict[str, tuple[str, Sequence[tuple[str | tuple[str, ...], list[str]]]]] 
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_wrong_and_right(name: str) -> None:
-    code, ways = CASES[name]
-    for put, expected in ways:
-        text = textwrap.dedent(code)
-        for index, part in enumerate((put,) if isinstance(put, str) else put):
-            text = text.replace(f"{{{index}}}", part)
-        found = check_source(text, "program.py", Config(off_by_default=OFF_BY_DEFAULT))
-        assert [one.code for one in found] == expected, put
+def test_wrong_and_right(name: str, told_each_time: Callable[[str, Ways], None]) -> None:
+    told_each_time(*CASES[name])

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
-from torchdev_lint.config import Config
-from torchdev_lint.engine.check import check_source
-from torchdev_lint.rules.codes import OFF_BY_DEFAULT
-
 Checked = Callable[[Path, dict[str, str], str], list[str]]
 
-CASES: dict[str, tuple[str, Sequence[tuple[str | tuple[str, ...], list[str]]]]] = {
+Ways = Sequence[tuple[str | tuple[str, ...], list[str]]]
+
+CASES: dict[str, tuple[str, Ways]] = {
     "an array is asked for, which has nothing to be moved with": (
         """
         import numpy as np
@@ -81,6 +78,19 @@ CASES: dict[str, tuple[str, Sequence[tuple[str | tuple[str, ...], list[str]]]]] 
             (("i == 0", "i, batch in enumerate(loader, 1)"), ["TDV012"]),
             (("i == 0", "i, batch in loader"), ["TDV012"]),
         ],
+    ),
+    "a loop that is over": (
+        """
+        import torch
+
+        def test(model, loader):
+            for i, batch in enumerate(loader):
+                print(i)
+            if i == 0:
+                device = batch.x.device
+            return {0}
+        """,
+        [("model.to(device)", ["TDV012"]), ("model", [])],
     ),
     "a module has parameters to ask": (
         """
@@ -181,14 +191,8 @@ CASES: dict[str, tuple[str, Sequence[tuple[str | tuple[str, ...], list[str]]]]] 
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_wrong_and_right(name: str) -> None:
-    code, ways = CASES[name]
-    for put, expected in ways:
-        text = textwrap.dedent(code)
-        for index, part in enumerate((put,) if isinstance(put, str) else put):
-            text = text.replace(f"{{{index}}}", part.replace("\\n", "\n"))
-        found = check_source(text, "program.py", Config(off_by_default=OFF_BY_DEFAULT))
-        assert [one.code for one in found] == expected, put
+def test_wrong_and_right(name: str, told_each_time: Callable[[str, Ways], None]) -> None:
+    told_each_time(*CASES[name])
 
 
 SOLVE = """\

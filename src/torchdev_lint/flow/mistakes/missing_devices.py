@@ -33,19 +33,19 @@ class Missing:
 State = dict[str, frozenset[str]]
 
 
-def _counter(target: cst.BaseExpression, iterable: cst.BaseExpression) -> str:
-    """What a loop counts with: `for i, batch in enumerate(loader)`, `for i in range(n)`; else empty."""
+def _counters(target: cst.BaseExpression, iterable: cst.BaseExpression) -> frozenset[str]:
+    """What a loop counts with: `for i, batch in enumerate(loader)`, `for i in range(n)`."""
     match target, iterable:
         case (
             cst.Tuple(elements=[cst.Element(value=cst.Name(value=name)), _]),
             cst.Call(func=cst.Name(value="enumerate"), args=[_]),
         ) | (cst.Name(value=name), cst.Call(func=cst.Name(value="range"), args=[_])):
-            return name
+            return frozenset({name})
         case _:
-            return ""
+            return frozenset()
 
 
-def _asks_for_first(test: cst.BaseExpression, counters: set[str]) -> bool:
+def _asks_for_first(test: cst.BaseExpression, counters: frozenset[str]) -> bool:
     """Whether a test is true where a loop is run through for the first time, `i == 0`, `not i`: it comes before all others."""
     match test:
         case (
@@ -94,8 +94,8 @@ class _Reading:
     hangs: dict[str, set[str]] = field(default_factory=dict)
     """By name: what the tests ask that it was bound under."""
     where: dict[str, cst.CSTNode] = field(default_factory=dict)
-    counters: set[str] = field(default_factory=set)
-    """What loops count with, from 0."""
+    counters: frozenset[str] = frozenset()
+    """What the loops around count with, from 0."""
 
     def block(self, body: list[cst.CSTNode], state: State | None) -> State | None:
         for statement in body:
@@ -137,8 +137,10 @@ class _Reading:
             case cst.For(target=target, iter=iterable, body=body, orelse=orelse):
                 self.use(iterable, state)
                 state = self.bind(state, [target], None)
-                self.counters.add(_counter(target, iterable))
-                return self.loop(body, orelse, state)
+                around, self.counters = self.counters, self.counters | _counters(target, iterable)
+                after = self.loop(body, orelse, state)
+                self.counters = around
+                return after
             case cst.While(test=test, body=body, orelse=orelse):
                 self.use(test, state)
                 return self.loop(body, orelse, self.narrowed(test, state, truth=True))

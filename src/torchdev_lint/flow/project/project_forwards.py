@@ -68,7 +68,7 @@ def _one_brings(frame: Frame, position: int, given: int, name: str) -> bool:
         frame.analysis.module,
         *(
             module
-            for word in {"to": 0, name: 0}
+            for word in dict.fromkeys(("to", name))
             for _, module in frame.analysis.imports.callers("def forward", word)
         ),
     ]

@@ -9,7 +9,7 @@ import libcst as cst
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.domain.lattice import Leaf, Symbol
 from torchdev_lint.flow.project.reach import said
-from torchdev_lint.flow.syntax.trees import names_cpu, remembered, walk
+from torchdev_lint.flow.syntax.trees import last_name, names_cpu, remembered, walk
 from torchdev_lint.torch_api.devices import speaks_of_accelerators
 
 
@@ -49,28 +49,28 @@ def _set_to_host(module: cst.Module) -> frozenset[str]:
     host: set[str] = set()
     elsewhere: set[str] = set()
 
-    def see(name: str, value: cst.BaseExpression | None) -> None:
-        (host if names_cpu(value) else elsewhere).add(name)
-
+    given: list[tuple[cst.BaseExpression, cst.BaseExpression | None]]
     for node in walk(module):
         match node:
             case cst.Assign(targets=targets, value=value):
-                for one in targets:
-                    if isinstance(one.target, (cst.Name, cst.Attribute)):
-                        see(
-                            (one.target.attr if isinstance(one.target, cst.Attribute) else one.target).value,
-                            value,
-                        )
-            case cst.AnnAssign(
-                target=cst.Name(value=name) | cst.Attribute(attr=cst.Name(value=name)), value=value
-            ):
-                see(name, value)
-            case cst.Arg(keyword=cst.Name(value=name), value=value):
-                see(name, value)
+                given = [(one.target, value) for one in targets]
+            case cst.AnnAssign(target=target, value=value):
+                given = [(target, value)]
+            case cst.Arg(keyword=cst.Name() as name, value=value):
+                given = [(name, value)]
             case cst.DictElement(key=cst.SimpleString() as key, value=value):
-                see(str(key.evaluated_value), value)
+                given = [(key, value)]
             case cst.SimpleString() if node.raw_value.startswith("--"):
-                elsewhere.add(node.raw_value.lstrip("-").replace("-", "_"))
+                given = [(node, None)]  # an option may say anything
             case _:
-                pass
+                continue
+        for named, value in given:
+            (host if names_cpu(value) else elsewhere).add(_called(named))
     return frozenset(host - elsewhere)
+
+
+def _called(node: cst.BaseExpression) -> str:
+    """The name of an attribute, an argument, a key or an option."""
+    if isinstance(node, cst.SimpleString):
+        return node.raw_value.lstrip("-").replace("-", "_")
+    return last_name(node)
