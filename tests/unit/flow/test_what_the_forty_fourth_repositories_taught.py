@@ -37,7 +37,7 @@ CASES: dict[str, tuple[str, Ways]] = {
         def generate(inputs, length, top_k=None):
             ids = torch.tensor(inputs, device=device)
             if top_k is not None:
-                top_k = torch.tensor([top_k], dtype=torch.int32)
+                top_k = torch.tensor([top_k], dtype=torch.float32)
             return model.forward(ids, length, top_k)
 
         def main(args: argparse.Namespace, build):

@@ -79,6 +79,28 @@ CASES: dict[str, tuple[str, Ways]] = {
             (("i == 0", "i, batch in loader"), ["TDV012"]),
         ],
     ),
+    "integers that are made for a model that cannot be read": (
+        """
+        import torch
+        from torch.utils.data import DataLoader
+        from recognition import build
+
+        def run(model, loader: DataLoader, device):
+            for images in loader:
+                images = images.to(device)
+                given = {0}
+                print({1}(images, given))
+
+        def main(config, loader):
+            run(build(config), loader, torch.device("cuda"))
+        """,
+        [
+            (("torch.LongTensor(images.size(0), 26).fill_(0)", "model"), []),
+            (("torch.zeros(images.size(0), 26, dtype=torch.int64)", "model"), []),
+            (("torch.zeros(images.size(0), 26)", "model"), ["TDV001"]),
+            (("torch.zeros(images.size(0), dtype=torch.int64)", "config.loss"), ["TDV001"]),
+        ],
+    ),
     "a loop that is over": (
         """
         import torch

@@ -18,6 +18,7 @@ from torchdev_lint.flow.domain.lattice import (
     Conflict,
     Cpu,
     Device,
+    Leaf,
     Level,
     UnknownDevice,
     conflict,
@@ -45,7 +46,7 @@ from torchdev_lint.flow.project import project_forwards, settings
 from torchdev_lint.flow.read_alone.evidence import TESTING, in_a_test
 from torchdev_lint.flow.read_alone.host_functions import may_take_from_host
 from torchdev_lint.flow.syntax.naming import is_loss_name
-from torchdev_lint.flow.syntax.trees import dotted, walk
+from torchdev_lint.flow.syntax.trees import dotted, last_name, walk
 from torchdev_lint.flow.telling.attribution import host_was_chosen, report_at, worth_telling
 from torchdev_lint.flow.telling.cures import Callee
 from torchdev_lint.flow.telling.publication import (
@@ -112,7 +113,9 @@ def check_model_call(frame: Frame, site: CallSite, callee: Callee) -> None:
                 continue
             if registration.is_late(frame, found.right):
                 continue  # what a part of the model gave that came too late, which is told
-            if not sure and not _is_sure_input(frame, operand, other, found):
+            if not sure and (
+                not _is_sure_input(frame, operand, other, found) or _may_be_settings(callee, found.right)
+            ):
                 continue
             if not sure and (_may_be_brought(callee, found) or _brought_inside(frame, site, operand, callee)):
                 continue
@@ -322,6 +325,22 @@ def _is_sure_input(frame: Frame, operand: Operand, other: Operand, found: Confli
 
 
 _MAKES_INDEX = re.compile(r"(?:^|\.)randperm$")
+_MAKES_INTEGERS = re.compile(r"(?:^|\.)(?:Long|Int|Short|Byte|Bool)Tensor$")
+_INTEGERS = frozenset("long int short bool uint8 int8 int16 int32 int64".split())
+
+
+def _may_be_settings(callee: Callee, given: Leaf) -> bool:
+    """Whether a model that cannot be read is given integers that were made for it, `torch.LongTensor(n, 3).fill_(0)`, `dtype=torch.int32`.
+
+    They may say how much there is of something, or stand for what it does not look at; a loss computes with its classes.
+    """
+    made = None if given.origin is None else given.origin.root().node
+    if callee.is_loss or is_loss_name(callee.text) or not isinstance(made, cst.Call):
+        return False
+    return _MAKES_INTEGERS.search(dotted(made.func) or "") is not None or any(
+        one.keyword is not None and one.keyword.value == "dtype" and last_name(one.value) in _INTEGERS
+        for one in made.args
+    )
 
 
 def _is_moved(frame: Frame, value: Value) -> bool:
