@@ -420,6 +420,13 @@ class Frame:
             outermost = outermost.caller
         return outermost.function
 
+    def taking(self, parameter: Key) -> Frame | None:
+        """The activation, on the way to here, of the function that has the parameter with this key."""
+        current: Frame | None = self
+        while current is not None and (current.function is None or id(current.function.node) != parameter[1]):
+            current = current.caller
+        return current
+
     def depth(self) -> int:
         """How many calls deep this activation is."""
         return self._depth

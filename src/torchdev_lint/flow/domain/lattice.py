@@ -489,6 +489,11 @@ def _written(atom: Atom) -> str:
     return "" if atom.node is None else cst.Module([]).code_for_node(atom.node)
 
 
+def _said(atom: Atom) -> str:
+    """The same, or how else the program says it."""
+    return _written(atom) or atom.text
+
+
 def _possible_here(leaf: Leaf, machine: str) -> bool:
     return not isinstance(leaf, Accelerator) or leaf.type == machine
 
@@ -608,7 +613,7 @@ def _compares_devices(atom: Atom) -> bool:
 
     What is made anew then, or kept, is where the other thing is, wherever that may be.
     """
-    return _COMPARED.search(_written(atom) or atom.text) is not None
+    return _COMPARED.search(_said(atom)) is not None
 
 
 def is_brought(leaf: Leaf) -> bool:
@@ -648,7 +653,7 @@ def _finds_better(atom: Atom) -> bool:
     """Whether a condition says that something is better than all before, as the first in a loop is: `if loss < best_loss`."""
     if atom.key[0] not in ("node", "truth"):
         return False
-    written = _written(atom) or atom.text
+    written = _said(atom)
     return _BEST.search(written) is not None and _OF_DEVICES.search(written) is None
 
 
@@ -657,7 +662,7 @@ _ROUNDS = re.compile(r"[\w)]\s*%\s*[\w(]")
 
 def _comes_round(atoms: Set[Atom]) -> bool:
     """Whether conditions hold every so many rounds of a loop, `if step % 100 == 0`, whatever else is asked then but for devices."""
-    written = [_written(atom) or atom.text for atom in atoms]
+    written = [_said(atom) for atom in atoms]
     return any(map(_ROUNDS.search, written)) and not any(map(_OF_DEVICES.search, written))
 
 

@@ -759,7 +759,6 @@ def visit_Yield(frame: Frame, node: cst.Yield) -> Value:
         # it waits here once what it gives is made
         frame.first_yield = frame.env.copy()
     elif frame.function is not None and is_context_manager(frame.function):
-        frame.first_yield = merge(
-            frame.first_yield, frame.env
-        )  # on another way: `if gpu is None: yield; return`
+        # on another way: `if gpu is None: yield; return`
+        frame.first_yield = merge(frame.first_yield, frame.env)
     return sent

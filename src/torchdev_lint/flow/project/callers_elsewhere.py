@@ -166,9 +166,7 @@ _ON_THE_WAY = "asked of callers"
 
 def owner_of(frame: Frame, key: Key) -> Function | None:
     """The function of the checked file whose parameter has this key, on the way to here."""
-    current: Frame | None = frame
-    while current is not None and (current.function is None or id(current.function.node) != key[1]):
-        current = current.caller
+    current = frame.taking(key)
     function = None if current is None else current.function
     if function is None or not isinstance(function.node, cst.FunctionDef) or frame.source.foreign:
         return None

@@ -303,9 +303,7 @@ def _has_parameters(state: State) -> bool:
 
 def _is_made_on_host_by_default(frame: Frame, parameter: Key) -> bool:
     """Whether the function makes on the CPU what stands in for the parameter when it is not given: so the others are there, too."""
-    current: Frame | None = frame
-    while current is not None and (current.function is None or id(current.function.node) != parameter[1]):
-        current = current.caller
+    current = frame.taking(parameter)
     if current is None or current.function is None or not isinstance(current.function.node, cst.FunctionDef):
         return False
     return any(

@@ -24,12 +24,7 @@ def is_open(frame: Frame, leaf: Leaf) -> bool:
     if leaf.key[0] != "parameter":
         given = leaf.key[0] == "device" and leaf.key[1][0] == "call"
         return given and not speaks_of_accelerators(said(frame.analysis.written))
-    current: Frame | None = frame
-    while current is not None:
-        if current.function is not None and id(current.function.node) == leaf.key[1]:
-            return False
-        current = current.caller
-    return True
+    return frame.taking(leaf.key) is None
 
 
 _ATTRIBUTE = re.compile(r"^[\w.]+\.(\w+)$")
