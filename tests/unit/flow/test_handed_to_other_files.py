@@ -453,3 +453,31 @@ def test_the_same_within_one_file(tmp_path: Path) -> None:
         "train.py": NUMBERED.replace("PLACE", 'f"cuda:{sys.argv[1]}"'),
     }
     assert _found(tmp_path, files, "nets.py") == [("TDV016", "return z.cuda() if use_cuda else z")]
+
+
+SETTING = """
+import torch
+
+_DEVICE = {first}
+
+def set_gpu_mode(mode, number=0):
+    global _DEVICE
+    _DEVICE = torch.device(f"cuda:{{number}}" if mode else "cpu")
+
+def as_tensor(data):
+    return torch.as_tensor(data, dtype=torch.float32, device=_DEVICE)
+"""
+SUMS = """
+import torch
+from setting import as_tensor
+
+def total():
+    start = torch.zeros(3)
+    return (start + as_tensor([1, 2, 3])).sum()
+"""
+
+
+@pytest.mark.parametrize(("first", "told"), [("None", []), ('torch.device("cuda")', ["TDV005"])])
+def test_a_device_that_is_none_until_it_is_set(tmp_path: Path, first: str, told: list[str]) -> None:
+    found = _found(tmp_path, {"setting.py": SETTING.format(first=first), "main.py": SUMS})
+    assert [code for code, _ in found] == told

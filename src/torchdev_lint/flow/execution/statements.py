@@ -32,6 +32,7 @@ from torchdev_lint.flow.domain.values import (
     Many,
     Object,
     Tensor,
+    Unknown,
     Value,
 )
 from torchdev_lint.flow.execution import containers, mixed_lists, truths
@@ -131,8 +132,13 @@ def visit_AugAssign(frame: Frame, node: cst.AugAssign) -> None:
         operands.Given(right, node.value),
     ]
     result = operations.combine(frame, node, "operator", sides, [SHARED, SCALAR])
-    # in place: a tensor stays where it is
-    assign(frame, node.target, left if isinstance(left, Tensor) else result)
+    # in place: a tensor stays where it is, and what a module registers stays registered
+    kept = isinstance(left, Tensor) or (
+        isinstance(node.target, cst.Attribute)
+        and isinstance(left, (Unknown, Object))
+        and isinstance(result, Tensor)
+    )
+    assign(frame, node.target, left if kept else result)
 
 
 @statement(cst.Del)

@@ -97,11 +97,16 @@ def _what_computes(called: cst.BaseExpression) -> cst.BaseExpression | None:
 
 
 def _given(frame: Frame, function: cst.BaseExpression) -> Object | None:
-    """The thing that computes, if the function is given it or the class holds it."""
+    """The thing that computes, if the function is given it or the class holds it.
+
+    Not what is written as a method for a class elsewhere has of its `self`: that may as well be another method.
+    """
     with frame.quietly():
         thing = frame.evaluate(function)
-    known = isinstance(thing, Object) and root_of(thing.key)[:1] in (("parameter",), ("self",))
-    return thing if known and isinstance(thing, Object) else None
+    if not isinstance(thing, Object) or root_of(thing.key)[:1] not in (("parameter",), ("self",)):
+        return None
+    is_method = frame.function is not None and frame.function.owner is not None
+    return thing if is_method or isinstance(function, cst.Name) else None
 
 
 def _made_here(frame: Frame, value: Value) -> Origin | None:

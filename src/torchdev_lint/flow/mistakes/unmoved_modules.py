@@ -203,6 +203,7 @@ def _beside(frame: Frame, nodes: Sequence[cst.CSTNode]) -> Iterator[UnmovedModul
     returned = {id(part) for one in nodes if isinstance(one, cst.Return) for part in walk(one)}
     rest = [one for one in nodes if id(one) not in returned]
     made = {name for name, _, _ in calls_made(nodes)} if moved else set()
+    made |= _collections_of(made, nodes)
     for name, call, statement in calls_made(nodes) if moved else ():
         if not made.isdisjoint(dotted(part) or "" for part in walk(call)):
             continue  # what is made here is called, or holds others that are made here
@@ -219,6 +220,18 @@ def _beside(frame: Frame, nodes: Sequence[cst.CSTNode]) -> Iterator[UnmovedModul
         if not may_be_moved(frame, rest, name, but=statement):
             text = frame.analysis.text(beside[1])
             yield UnmovedModule(call, name, "beside", beside[0], text, _as_moved(frame, beside[0]))
+
+
+def _collections_of(made: set[str], nodes: Iterable[cst.CSTNode]) -> set[str]:
+    """The names of what is put together of things with these names: `losses = [of_classes, of_boxes]`."""
+    return {
+        node.targets[0].target.value
+        for node in nodes
+        if isinstance(node, cst.Assign)
+        and isinstance(node.targets[0].target, cst.Name)
+        and isinstance(node.value, (cst.List, cst.Tuple, cst.Dict))
+        and not made.isdisjoint(dotted(part) or "" for part in walk(node.value))
+    }
 
 
 def _is_torchs(frame: Frame, call: cst.Call) -> bool:

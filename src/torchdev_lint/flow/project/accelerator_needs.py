@@ -93,6 +93,9 @@ _OF_GPUS = re.compile(r"(?:GPU|Gpu|CUDA|Cuda)$")
 
 _COLLECTIVES = frozenset("broadcast all_gather all_reduce reduce_scatter gather scatter".split())
 
+_OF_PROCESSES = re.compile(r"(?:^|\.)dist(?:$|_)|distributed(?:_\w+)?$")
+"""Modules of what several processes do together: PyTorch's own, and a program's around it, `distributed_utils`."""
+
 
 def works_with_others(function: cst.FunctionDef | cst.Lambda) -> bool:
     """Whether a function is one step of a process among others, to which it hands tensors: each has made its own device the current one."""
@@ -109,8 +112,8 @@ def _hands_tensors(function: cst.FunctionDef) -> bool:
 def _is_collective(node: cst.CSTNode) -> bool:
     if type(node) is not cst.Call:
         return False
-    path = dotted(node.func) or ""
-    return path.startswith(("torch.distributed.", "dist.")) and path.rpartition(".")[2] in _COLLECTIVES
+    module, _, name = (dotted(node.func) or "").rpartition(".")
+    return name in _COLLECTIVES and _OF_PROCESSES.search(module) is not None
 
 
 def _functions(module: cst.Module) -> Iterator[tuple[cst.ClassDef | None, cst.FunctionDef]]:

@@ -24,6 +24,7 @@ from torchdev_lint.flow.domain.conditions import Key
 from torchdev_lint.flow.domain.environment import Environment
 from torchdev_lint.flow.domain.lattice import CPU
 from torchdev_lint.flow.domain.values import (
+    NONE,
     UNKNOWN,
     Api,
     Either,
@@ -552,7 +553,9 @@ class Project:
         if "global " in text:
             for name in _rebound(tree):
                 if name in frame.env.names:
-                    frame.env.names[name] = Object(("global", name, path), name)
+                    # what is `None` until somebody has it set may well stay that: `_DEVICE = None`
+                    unset = frame.env.names[name] == NONE
+                    frame.env.names[name] = UNKNOWN if unset else Object(("global", name, path), name)
         if "set_default_" in text and sets_default_device(tree):
             analysis.sets_default_device = True
         self.heap.update(frame.env.heap)
@@ -637,7 +640,7 @@ def _lasting(value: Value) -> Value:
 @remembered(cst.Module)
 def _rebound(module: cst.Module) -> tuple[str, ...]:
     """The names that functions of the module assign with `global`."""
-    return tuple(_declared_global(module))
+    return tuple(dict.fromkeys(_declared_global(module)))
 
 
 def _declared_global(module: cst.Module) -> Iterator[str]:

@@ -101,6 +101,9 @@ _OF_DATASETS = re.compile(
 )
 """Parameters, by name, that are on the CPU with all that they hold."""
 
+_OF_STATES = re.compile(r"(?i)(?:^|_)(?:state_?dict|checkpoint|ckpt)$")
+"""Parameters, by name, that hold what was loaded from a file, which most programs load to the CPU before it is given to a module."""
+
 
 def worth_telling(frame: Frame, found: Conflict, *, anywhere: bool = False, by_default: bool = True) -> bool:
     """Whether a conflict that is only possible is to be told: with what a function is given, or a module holds.
@@ -144,6 +147,7 @@ def worth_telling(frame: Frame, found: Conflict, *, anywhere: bool = False, by_d
                 return False
             if root[0] == "parameter" and (
                 _OF_DATASETS.search(str(root[2]))
+                or _OF_STATES.search(str(root[2]))
                 or (leaf.key[1] == root and is_number_parameter(frame, root))
             ):
                 return False
@@ -239,7 +243,7 @@ def is_reached_on_host(frame: Frame) -> bool:
 _EXPORT = re.compile(r"(?i)(?:^|_)(?:onnx|torch_?script|coreml|tflite|openvino)(?:_|$)")
 
 
-_EXPORTING = re.compile(r"(?i)onnx|is_(?:tracing|scripting|export)|(?:^|[._])export")
+_EXPORTING = re.compile(r"(?i)onnx|is_(?:tracing|scripting|export|torch_fx)|(?:^|[._])export")
 
 
 def _is_for_export(frame: Frame) -> bool:
@@ -330,12 +334,16 @@ def _makes_on_host(line: cst.BaseStatement | cst.BaseSmallStatement, name: str) 
 
 
 def _is_held_by_another(key: Key) -> bool:
-    """Whether a device is that of `searcher.ranker.lengths`: what a thing in a thing holds may be anywhere."""
-    depth = 0
+    """Whether a device is that of `searcher.ranker.lengths`: what a thing in a thing holds may be anywhere.
+
+    So may what its lists of lists hold, `for rows in task.answers: for row in rows`.
+    """
+    attributes, items = 0, 0
     while key and key[0] in ("device", "attr", "item"):
-        depth += key[0] == "attr"
+        attributes += key[0] == "attr"
+        items += key[0] == "item"
         key = key[1]
-    return depth > 1
+    return attributes > 1 or (attributes == 1 and items > 1)
 
 
 def _is_moved_in_parts(frame: Frame) -> bool:

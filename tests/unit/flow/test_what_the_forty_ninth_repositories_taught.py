@@ -1,0 +1,190 @@
+"""What the forty-ninth batch of repositories taught: look-alikes that were told, beside mistakes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+Ways = Sequence[tuple[str | tuple[str, ...], list[str]]]
+
+CASES: dict[str, tuple[str, Ways]] = {
+    "what a state that was loaded holds": (
+        """
+        import torch
+        from torch import nn
+
+        class Model(nn.Module):
+            def widen({0}):
+                kept = {1}["embed.weight"]
+                more = torch.zeros(3, kept.size(1))
+                return torch.cat([kept, more])
+        """,
+        [
+            (("self, state_dict", "state_dict"), []),
+            (("self, checkpoint, name", "checkpoint"), []),
+            (("self, batch", "batch"), ["TDV005"]),
+        ],
+    ),
+    "lists of lists that a thing holds": (
+        """
+        import torch
+        from torch import nn
+
+        class Model(nn.Module):
+            def forward(self, task, prompts):
+                start = torch.tensor([1, 2])
+                for answers in {0}:
+                    prompts += [torch.cat([start, answer]) for answer in answers]
+                return prompts
+        """,
+        [("task.answers", []), ("prompts", ["TDV005"])],
+    ),
+    "a branch for what FX traces": (
+        """
+        import torch
+        from torch import nn
+        from transformers.utils.fx import {0}
+
+        class Model(nn.Module):
+            def forward(self, ids):
+                if {0}(ids):
+                    first = torch.full((1,), 3)
+                    return torch.cat([first, ids])
+                return ids
+        """,
+        [("is_torch_fx_proxy", []), ("is_first_of_its_kind", ["TDV005"])],
+    ),
+    "a buffer that is changed in place from outside": (
+        """
+        import torch
+        from torch import nn
+
+        class Detect(nn.Module):
+            def __init__(self, anchors):
+                super().__init__()
+                {0}
+
+        class Net(nn.Module):
+            def __init__(self, blocks):
+                super().__init__()
+                self.model = nn.Sequential(*[eval(block)(*args) for block, args in blocks])
+                last = self.model[-1]
+                if isinstance(last, Detect):
+                    last.stride = torch.tensor([8 / x.shape[-2] for x in self.forward(torch.zeros(1, 3, 8, 8))])
+                    last.anchors {1} last.stride.view(-1, 1, 1)
+
+            def forward(self, x):
+                return self.model(x)
+
+        def targets_of(net, targets):
+            anchors = net.model[-1].anchors[0]
+            return anchors[targets[:, 0].long()]
+
+        def main():
+            device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+            net = Net([["Detect", [[1.0]]]])
+            net = net.to(device)
+            for targets in torch.utils.data.DataLoader([torch.zeros(3)]):
+                print(targets_of(net, targets.to(device)))
+
+        main()
+        """,
+        [
+            (('self.register_buffer("anchors", torch.tensor(anchors))', "/="), []),
+            (("pass", "= 1 /"), ["TDV004"]),
+        ],
+    ),
+    "a module made of a list of others that are moved": (
+        """
+        import torch
+        from torch import nn
+        from losses import FocalLoss
+
+        class HeadsLoss(nn.Module):
+            def __init__(self, losses):
+                super().__init__()
+                self.losses = nn.ModuleList(losses)
+
+        def get_loss(config, device):
+            classes = nn.BCEWithLogitsLoss(pos_weight=torch.Tensor([config.classes])).to(device)
+            boxes = nn.BCEWithLogitsLoss(pos_weight=torch.Tensor([config.boxes])).to(device)
+            losses = [{0}]
+            loss = HeadsLoss(losses)
+            return config.wrap(loss)
+        """,
+        [("classes, boxes", []), ("nn.BCELoss(), nn.L1Loss()", ["TDV021"])],
+    ),
+    "a function that holds what is made for where its module goes": (
+        """
+        import torch
+        from torch import nn
+
+        class Detector(nn.Module):
+            def __init__(self, config):
+                super().__init__()
+                self.device = torch.device(config.model.device)
+                self.layer = nn.Linear(3, 3)
+                mean = torch.Tensor(config.mean){0}.view(3, 1, 1)
+                self.normalize = lambda x: x - mean
+                {1}
+
+            def forward(self, batch):
+                images = [self.normalize(x["image"].to(self.device)) for x in batch]
+                return self.layer(images)
+        """,
+        [
+            ((".to(self.device)", "self.to(self.device)"), []),
+            ((".to(self.device)", "pass"), ["TDV006"]),
+        ],
+    ),
+    "a method written for a class elsewhere": (
+        """
+        import torch
+
+        def predict({0}, cases):
+            found = []
+            for data in cases:
+                found.append({1}(torch.from_numpy(data)).cpu())
+            return found
+        """,
+        [(("self", "self.predict_logits"), []), (("model", "model"), ["TDV005"])],
+    ),
+    "a matcher of torchvision": (
+        """
+        import torch
+        from {0} import {1}
+
+        def accuracy(boxes, found):
+            overlaps = (boxes[:, None] * found.to(boxes.device)).sum(-1)
+            return {1}(0.5, 0.5)(overlaps.cuda())
+        """,
+        [
+            (("torchvision.models.detection._utils", "Matcher"), []),
+            (("torchvision.models.detection.rpn", "RPNHead"), ["TDV001"]),
+        ],
+    ),
+    "what is handed to the other processes": (
+        """
+        import torch
+        from fairseq import distributed_utils
+
+        class Trainer:
+            def __init__(self, config):
+                self.cuda = torch.cuda.is_available() and not config.cpu
+                self.device = torch.device("cuda" if self.cuda else "cpu")
+                self.model = config.model.to(self.device)
+
+            def clip(self, norm):
+                total = norm.cuda() ** 2
+                total = {0}
+                return total ** 0.5
+        """,
+        [("distributed_utils.all_reduce(total)", []), ("self.model.sum_of(total)", ["TDV018"])],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_wrong_and_right(name: str, told_each_time: Callable[[str, Ways], None]) -> None:
+    told_each_time(*CASES[name])
