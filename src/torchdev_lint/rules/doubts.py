@@ -20,6 +20,9 @@ _TOLD_BY = {
     "index left": "TDV004",
     "index": "TDV012",
     "ignored": "TDV012",
+    "no storage": "TDV012",
+    "not called": "TDV012",
+    "type given": "TDV016",
     "unbound": "TDV012",
     "zero": "TDV012",
     "number": "TDV016",
@@ -65,5 +68,8 @@ _MESSAGES = {
     "index left": "{text} stays where it is, while what came with it goes to the device of {other}, which it indexes",
     "current": "the current GPU, wherever {text} is, for which this is made",
     "number": "{text} is used without {other}, which other calls here are given along with it",
+    "not called": "`{word}` is not called here: this is the method itself, and no tensor",
+    "no storage": "{text} is no storage, which a function for `map_location` has to give: this raises",
+    "type given": "the type of {text} is given for the device: the index is lost",
     "unbound": "{text} is bound on this way only, and used on others",
 }

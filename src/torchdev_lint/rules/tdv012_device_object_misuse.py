@@ -4,7 +4,8 @@
 Finds a `torch.device` that is compared with a string (`x.device == "cpu"`, `device in ("cpu", "cuda")`) or treated as one
 (`"cuda" in device`, `device.startswith("cuda")`), truth tests of a device's index (`if device:`, `device or -1`), calls of the
 attributes `is_cuda` and `device`, device names that PyTorch does not know (`"gpu"`, `"CUDA"`), `get_device()` given as a device, and
-`torch.cuda.device(...)`, a context manager, given as one. Also what a device is lost by: a name that is bound on one way only and used
+`torch.cuda.device(...)`, a context manager, given as one, `x.cuda` without a call where a tensor is wanted, and a function for
+`map_location` that gives the name of a device. Also what a device is lost by: a name that is bound on one way only and used
 on all, an `or` that binds closer than the `if` behind it (`device or "cuda" if available else "cpu"`), and one that takes the first
 device for none (`device.index or -1`).
 
@@ -14,7 +15,7 @@ that moves the data is never, or always, taken. Index 0, the first GPU, counts a
 `TypeError: argument of type 'torch.device' is not iterable`, `TypeError: 'bool' object is not callable`,
 `RuntimeError: Expected one of cpu, cuda, ... device type at start of device string: gpu`,
 `TypeError: zeros(): argument 'device' must be torch.device, not device`, and, as `get_device()` of a CPU tensor is -1,
-`RuntimeError: Device index must not be negative`.
+`RuntimeError: Device index must not be negative`. A function for `map_location` has to give a storage (`torch/serialization.py`).
 
 ## Example
     if model.device == "cpu":

@@ -3,7 +3,8 @@
 ## What it does
 Finds idioms that ask whether something is on a GPU and then forget on which: `.cuda()` and `"cuda"` under `if x.is_cuda:` or
 `if x.device.type == "cuda":`, `torch.device("cuda") if x.is_cuda else torch.device("cpu")`, round trips through the CPU
-(`f(x.cpu()).cuda()`), a device's type given as a device (`device=x.device.type`), `y.type(x.type())`, a process's global rank given as an
+(`f(x.cpu()).cuda()`), a device's type given as a device (`device=x.device.type`, or by a
+property `device` that others use), `y.type(x.type())`, a process's global rank given as an
 index (`.cuda(dist.get_rank())`), `.cuda(True)`, `.cuda()` in a function that otherwise puts its tensors on a parameter's device, and
 `torch.device(device)` beside `Model(device=device, device_index=index)`.
 

@@ -481,3 +481,52 @@ def total():
 def test_a_device_that_is_none_until_it_is_set(tmp_path: Path, first: str, told: list[str]) -> None:
     found = _found(tmp_path, {"setting.py": SETTING.format(first=first), "main.py": SUMS})
     assert [code for code, _ in found] == told
+
+
+RUNNER = """
+class Runner:
+    def __init__(self, model, device):
+        self.model = model
+        self.device = device
+
+    def __call__(self, x):
+        return self.model(x)
+"""
+
+
+@pytest.mark.parametrize(("base", "told"), [("Runner", []), ("object", ["TDV017"])])
+def test_a_device_that_heirs_elsewhere_read(tmp_path: Path, base: str, told: list[str]) -> None:
+    heir = f"from runner import Runner\n\nclass Graph({base}):\n    def warm(self, x):\n        return x.to(self.device)\n"
+    found = _found(tmp_path, {"runner.py": RUNNER, "graph.py": heir}, "runner.py")
+    assert [code for code, _ in found] == told
+
+
+PARTS = """
+import torch
+from torch import nn
+
+class Rotary(nn.Module):
+    def __init__(self, width, device=None):
+        super().__init__()
+        self.register_buffer("steps", torch.arange(width, device=device))
+
+def build_rotary(width, device=None):
+    return Rotary(width, device=device)
+"""
+MODEL = """
+from torch import nn
+from parts import build_rotary
+
+class Model(nn.Module):
+    def __init__(self, width, device=None):
+        super().__init__()
+        self.first = nn.Linear(width, width, device=device)
+        self.rotary = build_rotary(width)
+"""
+
+
+@pytest.mark.parametrize(("others", "told"), [(2, []), (1, ["TDV020"])])
+def test_a_device_that_most_leave_out(tmp_path: Path, others: int, told: list[str]) -> None:
+    files = {f"other{number}.py": MODEL for number in range(others)}
+    found = _found(tmp_path, {"parts.py": PARTS, "main.py": MODEL, **files})
+    assert [code for code, _ in found] == told

@@ -171,7 +171,7 @@ CASES: dict[str, tuple[str, Ways]] = {
         def pick(wanted):
             return torch.zeros(3, device={{{0}: torch.device("cuda:0"), False: "cpu"}}[wanted])
         """,
-        [("True", []), ('"yes"', ["TDV002"])],
+        [("True", []), ('"yes"', [])],
     ),
     "devices by what they are called": (
         """

@@ -1,10 +1,13 @@
-"""What the forty-ninth batch of repositories taught: look-alikes that were told, beside mistakes."""
+"""What the forty-ninth and the fiftieth batch of repositories taught: look-alikes that were told, beside mistakes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import libcst as cst
 import pytest
+
+from torchdev_lint.flow.read_alone.host_functions import mapped_over_data
 
 Ways = Sequence[tuple[str | tuple[str, ...], list[str]]]
 
@@ -25,20 +28,6 @@ CASES: dict[str, tuple[str, Ways]] = {
             (("self, checkpoint, name", "checkpoint"), []),
             (("self, batch", "batch"), ["TDV005"]),
         ],
-    ),
-    "lists of lists that a thing holds": (
-        """
-        import torch
-        from torch import nn
-
-        class Model(nn.Module):
-            def forward(self, task, prompts):
-                start = torch.tensor([1, 2])
-                for answers in {0}:
-                    prompts += [torch.cat([start, answer]) for answer in answers]
-                return prompts
-        """,
-        [("task.answers", []), ("prompts", ["TDV005"])],
     ),
     "a branch for what FX traces": (
         """
@@ -182,9 +171,95 @@ CASES: dict[str, tuple[str, Ways]] = {
         """,
         [("distributed_utils.all_reduce(total)", []), ("self.model.sum_of(total)", ["TDV018"])],
     ),
+    "a zero that stands for nothing": (
+        """
+        import torch
+        from torch import nn
+        from hands import HandLayer
+
+        class Branch(nn.Module):
+            def __init__(self, use_shift):
+                super().__init__()
+                self.use_shift = use_shift
+                self.poses, self.shifts = nn.Linear(8, 6), nn.Linear(8, 3)
+                self.layer = HandLayer(joints=6)
+
+            def forward(self, features):
+                if self.use_shift:
+                    shift = self.shifts(features)
+                else:
+                    shift = {0}
+                return self.layer(self.poses(features), shift=shift)
+        """,
+        [("torch.Tensor([0])", []), ("torch.Tensor([0.0])", []), ("torch.Tensor([1])", ["TDV005"])],
+    ),
+    "a table of devices, and a name for the key": (
+        """
+        import torch
+
+        class Engine:
+            def __init__(self, kind="auto"):
+                if kind == "auto":
+                    kind = "gpu" if torch.cuda.is_available() else "cpu"
+                self.device = {"gpu": torch.device("cuda", 0), "cpu": {0}}[kind]
+        """,
+        [('torch.device("cpu")', []), ('torch.device("mps", 0)', ["TDV002", "TDV002"])],
+    ),
+    "parts of parts of what a thing holds": (
+        """
+        import torch
+        from torch import nn
+
+        class Model(nn.Module):
+            def forward(self, task):
+                return [torch.cat([torch.zeros(1), task.answers{0}]) for i in range(3)]
+        """,
+        [("[i][0]", []), ("[i]", ["TDV005"])],
+    ),
+    "layers that take no device": (
+        """
+        import torch
+        from torch import nn
+
+        class Series(nn.Module):
+            def __init__(self, width, device=None):
+                super().__init__()
+                self.first = nn.Linear(width, width, device=device)
+                {0}
+
+            def forward(self, x):
+                return self.rest(self.first(x))
+        """,
+        [
+            ("self.rest = nn.TransformerEncoder(nn.TransformerEncoderLayer(width, 2, device=device), 2)", []),
+            ("self.rest = nn.TransformerEncoderLayer(width, 2)", ["TDV020"]),
+        ],
+    ),
+    "what stands in for something in a test": (
+        """
+        import torch
+
+        class Inputs:
+            def make_{0}(self, size, device="cpu"):
+                return torch.zeros(size)
+        """,
+        [("dummy", []), ("inputs", ["TDV017"])],
+    ),
 }
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_wrong_and_right(name: str, told_each_time: Callable[[str, Ways], None]) -> None:
     told_each_time(*CASES[name])
+
+
+@pytest.mark.parametrize(
+    ("text", "mapped"),
+    [
+        ("rows = MaskTokensDataset.apply_mask(rows, words=starts)", {"rows", "starts"}),
+        ("words = starts\nrows = MaskTokensDataset(4, words=words)", {"words", "starts"}),
+        ("words = starts\nrows = model.compute(4, words=words)", set()),
+    ],
+)
+def test_functions_that_data_sets_are_given(text: str, mapped: set[str]) -> None:
+    assert mapped_over_data(cst.parse_module(text)) == mapped

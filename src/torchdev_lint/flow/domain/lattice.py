@@ -246,6 +246,8 @@ def _symbol_against_cpu(symbol: Symbol, assignment: dict[Atom, bool]) -> Level:
     """What the assignment says of the symbol's type decides; by default a symbol may be an accelerator."""
     if any(value and _is_given_an_array(atom.key) for atom, value in assignment.items()):
         return Level.NO  # whoever hands over arrays has nothing on an accelerator
+    if symbol.key[0] == "device" and any(_is_no_tensor(symbol.key[1], *fact) for fact in assignment.items()):
+        return Level.NO
     for atom, value in assignment.items():
         if atom.kind == "device-type" and atom.key[0] == symbol.key:
             is_cpu_test = atom.key[1] == "cpu"
@@ -255,6 +257,13 @@ def _symbol_against_cpu(symbol: Symbol, assignment: dict[Atom, bool]) -> Level:
         if atom.kind == "opaque" and _hangs_on_what_was_made(atom.key, symbol, is_tensor=value):
             return Level.NO
     return Level.POSSIBLE if symbol.assumed else Level.CERTAIN
+
+
+def _is_no_tensor(thing: Key, atom: Atom, value: bool) -> bool:
+    """Whether a condition says that a thing is None, or anything else but a tensor: then it has no device."""
+    if atom.kind == "absent":
+        return value and atom.key == thing
+    return not value and atom.key[:2] == ("isinstance", thing) and "torch.Tensor" in atom.key[2]
 
 
 def _is_given_an_array(asked: Key) -> bool:

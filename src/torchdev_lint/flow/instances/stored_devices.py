@@ -34,7 +34,7 @@ def check_class(analysis: Analysis, model: ClassModel, models: Sequence[ClassMod
         return
     if _STANDS_IN.match(model.name):
         return
-    if any(model in other.bases_in_file() for other in models):
+    if any(model in other.bases_in_file() for other in models) or _has_heirs(analysis, model.name):
         return
     declared = parameters(initializer)
     for name in DEVICE_PARAMETERS:
@@ -66,6 +66,12 @@ def check_class(analysis: Analysis, model: ClassModel, models: Sequence[ClassMod
             run=run,
         )
         analysis.unforwarded.setdefault(id(declared[name]), {})[id(node)] = event
+
+
+def _has_heirs(analysis: Analysis, name: str) -> bool:
+    """Whether another file of the project derives a class from this one: what it stores may be read there."""
+    derived = re.compile(rf"\bclass \w+\([^)]*\b{re.escape(name)}\b[^)]*\):")
+    return any(derived.search(text) for _, text in analysis.imports.mentioning(name) or ())
 
 
 def _is_met_already(analysis: Analysis, model: ClassModel) -> bool:

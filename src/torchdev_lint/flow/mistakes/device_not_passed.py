@@ -175,8 +175,22 @@ class _Scope:
         if says_unused(function.frame.analysis, function.node):
             return
         near = self._at_hand(call, function, taker)
+        if near is not None and near.how != "beside" and self._is_left_out_elsewhere(name):
+            return
         if near is not None and self._stays(call, near, function, taker):
             yield self._event(call, name, taker.name, near, taker.parameter)
+
+    def _is_left_out_elsewhere(self, name: str) -> bool:
+        """Whether two or more calls in other files, and more than those that do otherwise, leave the device out, too: it works."""
+        called = re.compile(rf"(?<![\w.])(?<!def ){re.escape(name)}\(([^()]*)\)")
+        imported = re.compile(rf"\bimport\b(?:\s*\([^)]*|[^\n]*)\b{re.escape(name)}\b")
+        given = [
+            "device" in arguments
+            for _, text in self.analysis.imports.mentioning(f"{name}(") or ()
+            if imported.search(text)
+            for arguments in called.findall(text)
+        ]
+        return given.count(False) > max(1, given.count(True))
 
     def _is_about_settings(self, call: cst.Call) -> bool:
         """Whether no more than a configuration is wanted of a call: `config = Model.restore(path, return_config=True)`."""
@@ -492,7 +506,9 @@ def _is_layer(frame: Frame, call: cst.Call) -> bool:
         one.keyword is not None and one.keyword.value.endswith("affine") and dotted(one.value) == "False"
         for one in call.args
     )
-    return not plain and not re.search(r"Parameter|Buffer|Module|DataParallel", path)
+    return not plain and not re.search(
+        r"Parameter|Buffer|Module|DataParallel|Transformer(?:En|De)coder$", path
+    )
 
 
 def _moves_itself(body: cst.CSTNode) -> bool:

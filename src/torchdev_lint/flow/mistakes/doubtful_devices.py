@@ -18,6 +18,7 @@ from torchdev_lint.flow.mistakes import (
     doubtful_cuda,
     doubtful_given,
     doubtful_indices,
+    doubtful_methods,
     doubtful_numbers,
     doubtful_uses,
 )
@@ -76,12 +77,17 @@ def _doubts(scope: Scope, *, every: bool) -> Iterator[DoubtfulDevice]:
         match node:
             case cst.Call():
                 yield from doubtful_uses.check_call(scope, node, indices_only=not every)
+                yield from doubtful_methods.check_load(scope, node)
                 if every:
                     yield from doubtful_cuda.check_call(scope, node)
             case cst.IfExp() | cst.If():
                 if every:
                     yield from doubtful_cuda.check_choice(scope, node)
                 yield from doubtful_given.check_choice(scope, node)
+                if isinstance(node, cst.IfExp):
+                    yield from doubtful_methods.check_choice(scope, node)
+            case cst.Assign(value=value):
+                yield from doubtful_methods.check_value(scope, value)
             case cst.BooleanOperation():
                 yield from doubtful_given.check_either(scope, node)
             case cst.Comparison() | cst.Match() if every:
@@ -95,6 +101,7 @@ def _doubts(scope: Scope, *, every: bool) -> Iterator[DoubtfulDevice]:
     if isinstance(scope.node, cst.FunctionDef):
         if every:
             yield from doubtful_uses.check_function(scope, scope.node)
+        yield from doubtful_methods.check_function(scope, scope.node)
         yield from doubtful_numbers.check_function(scope, scope.node)
         yield from doubtful_indices.check_function(scope, scope.node)
     yield from _missing(scope)

@@ -131,12 +131,16 @@ def _declared_in_vain(frame: Frame, function: Function, name: str) -> bool:
     return not frame.analysis.learn(caller_results.nobody_gives, frame, function, name)
 
 
+_STANDS_IN = re.compile(r"(?:^|_)(?:mock|fake|dummy|stub)(?:_|$)")
+
+
 def is_imposed(function: Function) -> bool:
     """Whether somebody else decides what the function's parameters are.
 
-    A test runs once for each device of a fixture that it asks for, whether it uses it or not.
+    A test runs once for each device of a fixture that it asks for, whether it uses it or not, and what stands in for something in a test
+    takes what that takes.
     """
-    if function.name.startswith("test_"):
+    if function.name.startswith("test_") or _STANDS_IN.search(function.name) is not None:
         return True
     if any(decorator not in _PLAIN_DECORATORS for decorator in function.decorators):
         return True

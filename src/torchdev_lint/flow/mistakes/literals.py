@@ -75,36 +75,21 @@ def is_text(node: cst.Tuple | cst.List | cst.Set | cst.Dict) -> bool:
 
 
 def _is_table(node: cst.Dict) -> bool:
-    """`{True: "cuda:0", False: "cpu"}[wanted]`, `{"gpu": "cuda:0", "cpu": "cpu"}[name]`: which one is used is a matter of the key.
-
-    Devices may be made of the names, `torch.device("cuda", 0)`.
-    """
+    """`{True: "cuda:0", False: "cpu"}[wanted]`, `{"gpu": "cuda:0", "cpu": "cpu"}[name]`: which one is used is a matter of the key."""
     pairs = [element for element in node.elements if isinstance(element, cst.DictElement)]
-    written = [_written(pair.value) for pair in pairs]
-    names = [value.raw_value for value in written if isinstance(value, cst.SimpleString)]
+    names = [pair.value.raw_value for pair in pairs if isinstance(pair.value, cst.SimpleString)]
     of_truths = {"True", "False"} == {pair.key.value for pair in pairs if isinstance(pair.key, cst.Name)}
     all_named = len(pairs) == len(node.elements) and all(_names_device(pair.value) for pair in pairs)
     return "cpu" in names and (of_truths or all_named)
 
 
-def _written(node: cst.BaseExpression) -> cst.BaseExpression:
-    """The name in `torch.device("cpu")`; anything else is itself."""
-    match node:
-        case cst.Call(
-            func=cst.Name(value="device") | cst.Attribute(attr=cst.Name(value="device")), args=[named, *_]
-        ):
-            return named.value
-        case _:
-            return node
-
-
 def _names_device(node: cst.BaseExpression) -> bool:
     """Whether a device is written out, or one of two that are."""
-    match _written(node):
+    match node:
         case cst.IfExp(body=body, orelse=orelse):
             return _names_device(body) and _names_device(orelse)
-        case cst.SimpleString() as name:
-            return api.parse(name.raw_value) is not None
+        case cst.SimpleString():
+            return api.parse(node.raw_value) is not None
         case _:
             return False
 

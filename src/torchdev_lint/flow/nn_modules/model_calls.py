@@ -511,13 +511,16 @@ def _counts(node: cst.BaseExpression) -> bool:
 
 def _is_placeholder(frame: Frame, operand: Operand, callee: Callee) -> bool:
     """Whether what cannot be read is given a tensor of no size, `torch.zeros(0)`, which stands for nothing there, or of one truth value,
-    `torch.tensor([False])`, which TorchScript is given for a condition."""
+    `torch.tensor([False])`, which TorchScript is given for a condition; or one zero where on another way something is computed."""
     if callee.thing is None or frame.state(callee.thing).model is not None:
         return False
     if frame.state(callee.thing).api.startswith("torch.nn."):
         return False
-    origins = [leaf.origin for leaf in leaves(operand.device)]
-    made = [None if origin is None else origin.root().node for origin in origins]
+    found = list(leaves(operand.device))
+    made = [None if leaf.origin is None else leaf.origin.root().node for leaf in found]
+    on_host = [node for node, leaf in zip(made, found, strict=True) if isinstance(leaf, Cpu)]
+    if 0 < len(on_host) < len(found) and all(map(_holds_one_zero, on_host)):
+        return True
     return all(map(_holds_a_truth_value, made)) or all(
         isinstance(node, cst.Call) and disagreeing_returns.holds_nothing(node) for node in made
     )
@@ -572,6 +575,23 @@ def _is_moved_module(frame: Frame, value: Value) -> bool:
         return False
     state = frame.state(value)
     return state.moved and state.kind == "module" and not state.moves_inputs
+
+
+def _holds_one_zero(node: cst.CSTNode | None) -> bool:
+    match node:
+        case cst.Call(
+            args=[
+                cst.Arg(
+                    value=cst.List(
+                        elements=[cst.Element(value=cst.Integer(value=zero) | cst.Float(value=zero))]
+                    )
+                ),
+                *_,
+            ]
+        ):
+            return float(zero) == 0
+        case _:
+            return False
 
 
 def _holds_a_truth_value(node: cst.CSTNode | None) -> bool:

@@ -150,7 +150,7 @@ def place_given(frame: Frame, key: Key) -> Place:
     if owner is not None and (
         (owner.is_module and function.name == "forward")
         or owner.is_autograd_function
-        or function.name.startswith("__")
+        or (function.name.startswith("__") and (function.name != "__init__" or owner.is_module))
     ):
         return "unknown"
     known: dict[Key, Place] = frame.analysis.notes.setdefault("given from host", {})
@@ -165,12 +165,21 @@ _ON_THE_WAY = "asked of callers"
 
 
 def owner_of(frame: Frame, key: Key) -> Function | None:
-    """The function of the checked file whose parameter has this key, on the way to here."""
+    """The function of the checked file whose parameter has this key, on the way to here; or what made the instance that keeps it."""
     current = frame.taking(key)
-    function = None if current is None else current.function
+    function = _initializer_of(frame, key) if current is None else current.function
     if function is None or not isinstance(function.node, cst.FunctionDef) or frame.source.foreign:
         return None
     return function
+
+
+def _initializer_of(frame: Frame, key: Key) -> Function | None:
+    outermost = frame.outermost()
+    owner = None if outermost is None else outermost.owner
+    node = None if owner is None or owner.is_module else owner.find("__init__")
+    if owner is None or node is None or id(node) != key[1]:
+        return None
+    return owner.function(node, "__init__", None)
 
 
 def _given(frame: Frame, node: cst.FunctionDef, parameter: str, owner: str, depth: int) -> Place:
@@ -190,7 +199,9 @@ def _given_by_callers(frame: Frame, node: cst.FunctionDef, parameter: str, owner
     if _goes_along(node, parameter) or node.name.value in run_by_processes(frame.analysis.module):
         return "host"
     places: set[Place] = set()
-    for call, function, on_host, file in made_calls(frame, node.name.value, owner):
+    # whoever makes an instance gives `__init__` what it is given
+    name = owner if node.name.value == "__init__" else node.name.value
+    for call, function, on_host, file in made_calls(frame, name, owner):
         if function is node:
             continue
         before = _assigned_in_program(frame, call, file) if function is None else _assigned(function, call)

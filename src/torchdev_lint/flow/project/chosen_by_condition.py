@@ -7,7 +7,8 @@ import re
 import libcst as cst
 
 from torchdev_lint.flow.activation.analysis import Analysis
-from torchdev_lint.flow.syntax.trees import dotted, names_cpu, walk
+from torchdev_lint.flow.syntax.trees import dotted, last_name, names_cpu, walk
+from torchdev_lint.torch_api import devices
 
 _ASKS = re.compile(r"(?i)available|device_count")
 
@@ -36,6 +37,14 @@ def _beside_cpu(module: cst.Module) -> frozenset[int]:
                 continue
             case cst.Subscript(
                 value=cst.Dict(elements=entries) as table,
+                slice=[cst.SubscriptElement(slice=cst.Index(value=cst.Name()))],
+            ) if any(names_cpu(one.value) for one in entries) and all(
+                _is_device(one.value) for one in entries
+            ):
+                found.update(id(part) for part in walk(table))
+                continue
+            case cst.Subscript(
+                value=cst.Dict(elements=entries) as table,
                 slice=[cst.SubscriptElement(slice=cst.Index(value=cst.IfExp(body=key, orelse=other_key)))],
             ) if any(names_cpu(one.value) for one in entries) and (names_cpu(key) or names_cpu(other_key)):
                 found.update(id(part) for part in walk(table))
@@ -48,6 +57,13 @@ def _beside_cpu(module: cst.Module) -> frozenset[int]:
             if names_cpu(instead):
                 found.update(id(part) for part in walk(device))
     return frozenset(found)
+
+
+def _is_device(node: cst.BaseExpression) -> bool:
+    """Whether a device is made, `torch.device("cuda", 0)`, or named."""
+    if isinstance(node, cst.SimpleString):
+        return devices.parse(node.raw_value) is not None
+    return isinstance(node, cst.Call) and last_name(node.func) == "device"
 
 
 def _asks_for_accelerator(test: cst.BaseExpression) -> bool:

@@ -24,20 +24,22 @@ Made = tuple[cst.Call, "cst.FunctionDef | None", bool, cst.Module]
 
 @remembered(cst.Module)
 def _all_calls(module: cst.Module) -> dict[str, list[Made]]:
-    """The calls of a file by the last name of what is called."""
+    """The calls of a file by the last name of what is called; `cls(...)` in a class is a call of that."""
     found: dict[str, list[Made]] = {}
 
-    def collect(root: cst.CSTNode, function: cst.FunctionDef | None, on_host: bool) -> None:
+    def collect(root: cst.CSTNode, function: cst.FunctionDef | None, on_host: bool, owner: str = "") -> None:
         below = () if function is not None else (cst.FunctionDef, cst.ClassDef)
         for node in walk(root, below=below):
             if isinstance(node, cst.ClassDef) and function is None:
                 names = (node.name.value, *(dotted(base.value) or "" for base in node.bases))
-                collect(node.body, None, any(map(HOST_CLASS.search, names)))
+                collect(node.body, None, any(map(HOST_CLASS.search, names)), node.name.value)
             elif isinstance(node, cst.FunctionDef) and function is None:
-                collect(node.body, node, on_host)
+                collect(node.body, node, on_host, owner)
             elif isinstance(node, cst.Call):
                 called = node.func.attr if isinstance(node.func, cst.Attribute) else node.func
                 name = called.value if isinstance(called, cst.Name) else ""
+                if name == "cls" and owner:
+                    name = owner
                 found.setdefault(name, []).append((node, function, on_host, module))
 
     collect(module, None, False)

@@ -97,13 +97,34 @@ _DATA_SET = re.compile(r"(?i)(?:^|_)(?:data_?sets?\w*|ds)$")
 
 @remembered(cst.Module)
 def mapped_over_data(module: cst.Module) -> frozenset[str]:
-    """The functions that a file has a data set apply to its items: `dataset.apply_transform(f)`, `train_set.map(f)`."""
+    """The functions that a file has a data set apply to its items: `dataset.apply_transform(f)`, `train_set.map(f)`, `MaskedDataset(x, f)`.
+
+    Also under another name: `starts = f`, then `MaskedDataset.build(x, starts=starts)`.
+    """
     return frozenset(
         name
         for name, method, receiver in _handed_functions(module)
         if method == "apply_transform"
         or (method in ("map", "filter") and _DATA_SET.search(receiver) is not None)
-    )
+    ) | _given_to_data_sets(module)
+
+
+def _given_to_data_sets(module: cst.Module) -> frozenset[str]:
+    given: set[str] = set()
+    called: dict[str, set[str]] = {}
+    for node in walk(module):
+        match node:
+            case cst.Call(func=function, args=args) if any(
+                part.endswith("Dataset") for part in (dotted(function) or "").split(".")
+            ):
+                given |= {one.value.value for one in args if isinstance(one.value, cst.Name)}
+            case cst.Assign(
+                targets=[cst.AssignTarget(target=cst.Name(value=other))], value=cst.Name(value=name)
+            ):
+                called.setdefault(other, set()).add(name)
+            case _:
+                pass
+    return frozenset(given.union(*(called.get(name, ()) for name in given)))
 
 
 @remembered(cst.Module)

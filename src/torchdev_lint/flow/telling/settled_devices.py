@@ -27,12 +27,20 @@ def is_open(frame: Frame, leaf: Leaf) -> bool:
     return frame.taking(leaf.key) is None
 
 
+_SETTING = re.compile(r"(?m)^\s*\w+ *[=:] *cpu *$")
 _ATTRIBUTE = re.compile(r"^[\w.]+\.(\w+)$")
 
 
 def is_set_to_host(frame: Frame, leaf: Leaf) -> bool:
-    """Whether a device is an attribute that the file sets to the CPU, and to nothing else: `self.export_device = torch.device("cpu")`."""
-    if not isinstance(leaf, Symbol) or leaf.key[0] != "attr":
+    """Whether a device is an attribute that the file sets to the CPU, and to nothing else: `self.export_device = torch.device("cpu")`.
+
+    Or whether it is read from somewhere, and the file has settings as they are written in files of these, `eval = cpu`.
+    """
+    if not isinstance(leaf, Symbol):
+        return False
+    if leaf.key[0] != "parameter" and frame.analysis.says(_SETTING):
+        return True
+    if leaf.key[0] != "attr":
         return False
     named = _ATTRIBUTE.match(leaf.text)
     return named is not None and named[1] in _set_to_host(frame.analysis.module)
