@@ -114,17 +114,18 @@ CASES: dict[str, tuple[str, Ways]] = {
                 super().__init__()
                 self.device = torch.device(config.model.device)
                 self.layer = nn.Linear(3, 3)
-                mean = torch.Tensor(config.mean){0}.view(3, 1, 1)
+                mean = torch.Tensor(config.mean).to(self.device).view(3, 1, 1)
                 self.normalize = lambda x: x - mean
-                {1}
+                {0}
 
             def forward(self, batch):
-                images = [self.normalize(x["image"].to(self.device)) for x in batch]
+                images = [self.normalize(x["image"]{1}) for x in batch]
                 return self.layer(images)
         """,
         [
-            ((".to(self.device)", "self.to(self.device)"), []),
-            ((".to(self.device)", "pass"), ["TDV006"]),
+            (("self.to(self.device)", ""), []),
+            (("pass", ".to(self.device)"), []),
+            (("pass", ""), ["TDV006"]),
         ],
     ),
     "a method written for a class elsewhere": (
@@ -244,6 +245,80 @@ CASES: dict[str, tuple[str, Ways]] = {
                 return torch.zeros(size)
         """,
         [("dummy", []), ("inputs", ["TDV017"])],
+    ),
+    "modules of an attribute, by the flag that chose it": (
+        """
+        import torch
+        from torch import nn
+
+        class Player:
+            def __init__(self, use_gpu=False):
+                self.use_gpu = use_gpu
+                if self.use_gpu:
+                    self.net = nn.Linear(3, 3).cuda()
+                else:
+                    self.net = nn.Linear(3, 3)
+
+            def value(self, batch):
+                if {0}:
+                    return self.net(torch.FloatTensor(batch).cuda())
+                return self.net{1}(torch.FloatTensor(batch))
+        """,
+        [
+            (("self.use_gpu", ""), []),
+            (("self.use_gpu", ".forward"), []),
+            (("len(batch) > 3", ""), ["TDV001"]),
+            (("not self.use_gpu", ""), ["TDV001"]),
+        ],
+    ),
+    "the module of what a tensor is of": (
+        """
+        import numpy as np
+        import torch
+
+        def kind(x):
+            return type(x).__module__
+
+        def as_array(x):
+            if kind(x) == {0}:
+                return x.cpu().numpy()
+            return x
+
+        features = torch.zeros(3).cuda()
+        print(np.dot(as_array(features), 3))
+        """,
+        [("torch.__name__", []), ("np.__name__", ["TDV010"])],
+    ),
+    "an input that is taken to the host for a call": (
+        """
+        import torch
+        from parts import Base
+
+        class Solver(Base):
+            def step(self):
+                features = torch.zeros(4, 3).cuda()
+                texts = torch.ones(4, 3){0}
+                return self.loss(features, texts{1})
+        """,
+        [((".cuda()", '.to(device="cpu")'), []), (("", ""), ["TDV001"])],
+    ),
+    "weights that are brought to the host before they are saved": (
+        """
+        import torch
+        from torch import nn
+
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+        def train(net, path):
+            net.to(device).train()
+            {0}
+            torch.save(net.state_dict(), path)
+
+        def restore(net, path):
+            net.load_state_dict(torch.load(path))
+            return net.to(device)
+        """,
+        [("net.eval().cpu()", []), ("net.eval()", ["TDV009"])],
     ),
 }
 

@@ -50,6 +50,7 @@ from torchdev_lint.flow.domain.values import (
     item_of,
     join,
     join_all,
+    narrowed,
 )
 from torchdev_lint.flow.execution import containers
 from torchdev_lint.flow.inspection import reveals
@@ -214,6 +215,8 @@ def call_value(frame: Frame, callee: Value, site: CallSite) -> Value:
             return call_attribute(frame, receiver, name, site)
         case Partial():
             return _call_partial(frame, callee, site)
+        case Either() if (settled := narrowed(callee, frame.env.path)) != callee:
+            return call_value(frame, settled, site)
         case Either(guard, then, otherwise):
             left, right = frame.either(
                 guard, lambda: call_value(frame, then, site), lambda: _call_other(frame, otherwise, site)
@@ -424,6 +427,8 @@ def call_attribute(frame: Frame, receiver: Value, name: str, site: CallSite) -> 
             entered = name == "__enter__"
             frame.env.default_device = as_device(receiver) if entered else UNKNOWN_DEVICE
             return receiver if entered else NONE
+        case Either() if (settled := narrowed(receiver, frame.env.path)) != receiver:
+            return call_attribute(frame, settled, name, site)
         case Either(guard, then, otherwise):
             left, right = frame.either(
                 guard,

@@ -50,6 +50,7 @@ from torchdev_lint.flow.domain.values import (
     is_number,
     join,
     join_all,
+    narrowed,
     without_cell,
 )
 from torchdev_lint.flow.execution import containers, truths, turns, yields
@@ -159,7 +160,7 @@ def visit_Attribute(frame: Frame, node: cst.Attribute) -> Value:
         value = parameter_groups.read(frame, receiver) or value
     if node.attr.value in ("is_cuda", "type"):
         lost_index.note_question(frame, node, receiver, value)
-    return value
+    return narrowed(value, frame.env.path) if type(value) is Either else value
 
 
 @expression(cst.Tuple, cst.List, cst.Set)

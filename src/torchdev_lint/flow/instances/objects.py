@@ -75,6 +75,8 @@ def get_attribute(frame: Frame, receiver: Value, name: str, node: cst.CSTNode) -
     """The value of `receiver.name`."""
     receiver = if_not_none(receiver)
     match receiver:
+        case Api(path="torch.Tensor") if name == "__module__":
+            return Literal("torch")
         case Api(path=path) if name == "__name__":
             return Literal(path.rpartition(".")[2])
         case Api(path=path):

@@ -294,9 +294,27 @@ class _Class:
                 return ""
 
     def _moves_itself(self) -> bool:
-        """Whether `__init__` puts the module somewhere, `self.to(self.device)`: it is made for that place."""
+        """Whether `__init__` puts the module somewhere, `self.to(self.device)`: it is made for that place.
+
+        So is one that brings to a device of its own, by which it was put together, what its methods are given.
+        """
         initializer = self.model.methods["__init__"]
-        return any(dotted(moved) == "self" for _, moved in transfers(initializer.body))
+        moves = list(transfers(initializer.body))
+        if any(dotted(moved) == "self" for _, moved in moves):
+            return True
+        own = {
+            text
+            for call, _ in moves
+            for one in call.args
+            if (text := dotted(one.value) or "").startswith("self.")
+        }
+        return any(
+            dotted(one.value) in own
+            for method in self.model.methods.values()
+            if method is not initializer
+            for call, _ in transfers(method.body)
+            for one in call.args
+        )
 
     def _called(self, call: cst.Call, names: _Names, hops: int) -> str:
         path = path_of(self.frame, call.func)

@@ -46,7 +46,7 @@ from torchdev_lint.flow.project import project_forwards, settings
 from torchdev_lint.flow.read_alone.evidence import TESTING, in_a_test
 from torchdev_lint.flow.read_alone.host_functions import may_take_from_host
 from torchdev_lint.flow.syntax.naming import is_loss_name
-from torchdev_lint.flow.syntax.trees import dotted, last_name, walk
+from torchdev_lint.flow.syntax.trees import dotted, goes_to_cpu, last_name, walk
 from torchdev_lint.flow.telling.attribution import host_was_chosen, report_at, worth_telling
 from torchdev_lint.flow.telling.cures import Callee
 from torchdev_lint.flow.telling.publication import (
@@ -315,6 +315,8 @@ def _is_sure_input(frame: Frame, operand: Operand, other: Operand, found: Confli
         return False
     if LENGTHS.search((_name_of(operand) or "").rpartition(".")[2]) or _holds_lengths(operand.device):
         return False
+    if goes_to_cpu(operand.node.value if isinstance(operand.node, cst.Arg) else operand.node):
+        return False  # who brings it there for this very call knows that it is wanted there
     if (
         origin is not None
         and isinstance(origin.node, cst.Call)

@@ -137,9 +137,20 @@ def saved_from_host(analysis: Analysis) -> bool:
 
 def _come_from_host(texts: Iterable[str]) -> bool:
     """Whether programs save something of the CPU, and no weights of anywhere else: `torch.save(net.cpu().state_dict(), path)`."""
-    saved = [given for text in texts for given in SAVED.findall(text)]
-    return any(map(ON_HOST.search, saved)) and not any(
-        CHECKPOINT_NAME.search(given) for given in saved if ON_HOST.search(given) is None
+    saved = [(given, _is_from_host(given, text)) for text in texts for given in SAVED.findall(text)]
+    return any(brought for _, brought in saved) and not any(
+        CHECKPOINT_NAME.search(given) for given, brought in saved if not brought
+    )
+
+
+def _is_from_host(given: str, text: str) -> bool:
+    """Whether what is saved is brought to the CPU there, or is a module's that a line before has put there: `net.eval().cpu()`."""
+    if ON_HOST.search(given) is not None:
+        return True
+    named = re.match(r"([\w.]+)\.state_dict\(\)$", given.strip())
+    return (
+        named is not None
+        and re.search(rf"(?m)^[ \t]*{re.escape(named[1])}(?:\.\w+\(\))*\.cpu\(\)[ \t]*$", text) is not None
     )
 
 
