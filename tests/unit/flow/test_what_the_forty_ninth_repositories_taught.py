@@ -1,13 +1,20 @@
-"""What the forty-ninth and the fiftieth batch of repositories taught: look-alikes that were told, beside mistakes."""
+"""What the forty-ninth to the fifty-second batch of repositories taught: look-alikes that were told, beside mistakes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import libcst as cst
 import pytest
 
+from torchdev_lint.config import Config
+from torchdev_lint.engine.check import check_source
+from torchdev_lint.engine.sources import DiskSources
 from torchdev_lint.flow.read_alone.host_functions import mapped_over_data
+from torchdev_lint.rules.codes import OFF_BY_DEFAULT
+
+DEFAULT = Config(off_by_default=OFF_BY_DEFAULT)
 
 Ways = Sequence[tuple[str | tuple[str, ...], list[str]]]
 
@@ -104,30 +111,6 @@ CASES: dict[str, tuple[str, Ways]] = {
         """,
         [("classes, boxes", []), ("nn.BCELoss(), nn.L1Loss()", ["TDV021"])],
     ),
-    "a function that holds what is made for where its module goes": (
-        """
-        import torch
-        from torch import nn
-
-        class Detector(nn.Module):
-            def __init__(self, config):
-                super().__init__()
-                self.device = torch.device(config.model.device)
-                self.layer = nn.Linear(3, 3)
-                mean = torch.Tensor(config.mean).to(self.device).view(3, 1, 1)
-                self.normalize = lambda x: x - mean
-                {0}
-
-            def forward(self, batch):
-                images = [self.normalize(x["image"]{1}) for x in batch]
-                return self.layer(images)
-        """,
-        [
-            (("self.to(self.device)", ""), []),
-            (("pass", ".to(self.device)"), []),
-            (("pass", ""), ["TDV006"]),
-        ],
-    ),
     "a method written for a class elsewhere": (
         """
         import torch
@@ -153,24 +136,6 @@ CASES: dict[str, tuple[str, Ways]] = {
             (("torchvision.models.detection._utils", "Matcher"), []),
             (("torchvision.models.detection.rpn", "RPNHead"), ["TDV001"]),
         ],
-    ),
-    "what is handed to the other processes": (
-        """
-        import torch
-        from fairseq import distributed_utils
-
-        class Trainer:
-            def __init__(self, config):
-                self.cuda = torch.cuda.is_available() and not config.cpu
-                self.device = torch.device("cuda" if self.cuda else "cpu")
-                self.model = config.model.to(self.device)
-
-            def clip(self, norm):
-                total = norm.cuda() ** 2
-                total = {0}
-                return total ** 0.5
-        """,
-        [("distributed_utils.all_reduce(total)", []), ("self.model.sum_of(total)", ["TDV018"])],
     ),
     "a zero that stands for nothing": (
         """
@@ -213,9 +178,13 @@ CASES: dict[str, tuple[str, Ways]] = {
 
         class Model(nn.Module):
             def forward(self, task):
-                return [torch.cat([torch.zeros(1), task.answers{0}]) for i in range(3)]
+                return [torch.cat([torch.zeros(1), part]) for {0}]
         """,
-        [("[i][0]", []), ("[i]", ["TDV005"])],
+        [
+            ("rows in task.answers for part in rows", []),
+            ("part in task.answers", ["TDV005"]),
+            ("i in range(3) if (part := task.answers[i][:3]) is not None", ["TDV005"]),
+        ],
     ),
     "layers that take no device": (
         """
@@ -320,6 +289,56 @@ CASES: dict[str, tuple[str, Ways]] = {
         """,
         [("net.eval().cpu()", []), ("net.eval()", ["TDV009"])],
     ),
+    "what only a type checker reads": (
+        """
+        {0}
+        import torch
+        from torch import nn
+
+        class Model(nn.Module):
+            def __init__(self, wanted, has_policy):
+                super().__init__()
+                if TYPE_CHECKING:
+                    self.table = torch.tensor([])
+                self.wanted = wanted
+                self.embedding = nn.Embedding(4, 3)
+                if has_policy and wanted:
+                    self.register_buffer("table", torch.zeros(4, 3))
+
+            def forward(self, x):
+                rows = self.embedding(x[:, 0])
+                if self.wanted:
+                    rows = torch.cat((rows, self.table[x[:, 0]]), dim=-1)
+                return rows
+        """,
+        [("from typing import TYPE_CHECKING", []), ("TYPE_CHECKING = True", ["TDV006"])],
+    ),
+    "a loss that this version of PyTorch has not": (
+        """
+        import torch
+        from torch import nn
+
+        def train(model, data, device, kind):
+            model.to(device)
+            criterion = nn.MSELoss() if kind != "mae" else nn.{0}
+            for x, y in data:
+                criterion(model(x.to(device)), y.to(device)).backward()
+        """,
+        [("MAELoss()", []), ("Bilinear(3, 3, 1)", ["TDV001"])],
+    ),
+    "a module that is spread over a mesh": (
+        """
+        import torch
+        from torch.distributed.fsdp import fully_shard
+
+        def run(mesh):
+            inputs = torch.randn(8, 8).cuda()
+            model = torch.nn.Linear(8, 8)
+            {0}
+            return model(inputs)
+        """,
+        [("fully_shard(model, mesh=mesh)", []), ("print(model, mesh)", ["TDV001"])],
+    ),
 }
 
 
@@ -338,3 +357,14 @@ def test_wrong_and_right(name: str, told_each_time: Callable[[str, Ways], None])
 )
 def test_functions_that_data_sets_are_given(text: str, mapped: set[str]) -> None:
     assert mapped_over_data(cst.parse_module(text)) == mapped
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("convolution_gpu_test.py", []), ("test_cuda_layers.py", []), ("test_layers.py", ["TDV002"])],
+)
+def test_files_of_tests_for_an_accelerator(tmp_path: Path, name: str, told: list[str]) -> None:
+    text = 'import torch\n\ndevice = torch.device("cuda:0")\n'
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    found = check_source(text, str(tmp_path / name), DEFAULT, DiskSources())
+    assert [one.code for one in found] == told

@@ -103,6 +103,8 @@ def truth_of(frame: Frame, node: cst.CSTNode, value: Value) -> Formula:
             told := AVAILABILITY_NAME.search(path.rpartition(".")[2])
         ) and path.rpartition(".")[2].isupper():
             return Atom("available", (told[1].lower(),), path)
+        case Api(path="typing.TYPE_CHECKING"):
+            return FALSE
         case Function() | Class() | Import() | Api() | DeviceValue() | Dtype() | Generator():
             return TRUE
         case Items(items):

@@ -31,7 +31,7 @@ from torchdev_lint.flow.read_alone.written_evidence import (
     is_operation,
     path_of,
 )
-from torchdev_lint.flow.syntax.trees import all_parameters, dotted, parents, says_device, transfers, walk
+from torchdev_lint.flow.syntax.trees import all_parameters, dotted, parents, says_device, walk
 from torchdev_lint.torch_api.factories import TAKES_DATA
 from torchdev_lint.torch_api.modules import CONTAINERS
 from torchdev_lint.torch_api.tensor_methods import METADATA_ATTRIBUTES
@@ -258,10 +258,8 @@ class _Class:
             case cst.Name(value=name):
                 return names.get(name, "")
             case cst.Lambda():
-                held = self.held[id(node)] = _held(node, names)
-                if self._moves_itself() and all(names[name] == "moved" for name in held):
-                    return ""  # to the device for which these were made
-                return "function" if held else ""
+                self.held[id(node)] = _held(node, names)
+                return "function" if self.held[id(node)] else ""
             case cst.Call():
                 return self._called(node, names, hops)
             case cst.Attribute(value=base, attr=cst.Name(value=attribute)):
@@ -292,29 +290,6 @@ class _Class:
                 return _several({self._kind(element, names, hops)})
             case _:
                 return ""
-
-    def _moves_itself(self) -> bool:
-        """Whether `__init__` puts the module somewhere, `self.to(self.device)`: it is made for that place.
-
-        So is one that brings to a device of its own, by which it was put together, what its methods are given.
-        """
-        initializer = self.model.methods["__init__"]
-        moves = list(transfers(initializer.body))
-        if any(dotted(moved) == "self" for _, moved in moves):
-            return True
-        own = {
-            text
-            for call, _ in moves
-            for one in call.args
-            if (text := dotted(one.value) or "").startswith("self.")
-        }
-        return any(
-            dotted(one.value) in own
-            for method in self.model.methods.values()
-            if method is not initializer
-            for call, _ in transfers(method.body)
-            for one in call.args
-        )
 
     def _called(self, call: cst.Call, names: _Names, hops: int) -> str:
         path = path_of(self.frame, call.func)

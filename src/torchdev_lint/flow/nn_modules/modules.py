@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from torchdev_lint.flow.activation.frame import Frame
@@ -53,6 +55,8 @@ from torchdev_lint.flow.telling.cures import Callee
 from torchdev_lint.flow.torch_calls import device_values, tensor_values, torch_factories, transfers
 from torchdev_lint.torch_api import modules as api
 
+_UNKNOWN_LOSS = re.compile(r"(?<!SoftmaxWith)Loss$")
+
 
 def is_module_path(path: str) -> bool:
     """Whether calling this name gives a module."""
@@ -87,8 +91,8 @@ def construct(frame: Frame, path: str, site: CallSite) -> Value:
             state = state.with_attribute("reduction", reduction.value)
     elif path == api.SOME_MODULE and len(site.positional()) < 2:
         state = replace(state, device=Anywhere())  # an activation, or a pooling layer
-    elif path in api.WITHOUT_PARAMETERS or _is_without_affine(path, site):
-        state = replace(state, device=Anywhere())
+    elif path in api.WITHOUT_PARAMETERS or _is_without_affine(path, site) or _UNKNOWN_LOSS.search(path):
+        state = replace(state, device=Anywhere())  # also of a loss that this version of PyTorch has not
     elif path in api.CONTAINERS:
         whole = frame.fresh(site.node, _container(frame, path, site), text)
         placements.built_with(frame, whole, site.node)

@@ -15,6 +15,9 @@ from torchdev_lint.torch_api.libraries import ACCELERATOR_ONLY
 
 _WAITS = re.compile(r"torch\.cuda\.synchronize\(\)|\bProfilerActivity\.CUDA\b")
 _BENCHMARK = re.compile(r"(?i)(?:^|[/\\])bench\w*[/\\](?:[^/\\]+[/\\])?[^/\\]+$|(?:^|[/\\])bench\w*\.py$")
+_TESTS_OF_GPUS = re.compile(
+    r"(?i)(?:^|[/\\])(?:test_(?:\w+_)?(?:gpu|cuda)(?:_\w+)?|(?:\w+_)?(?:gpu|cuda)_tests?)\.py$"
+)
 _GUARD_DECORATOR = re.compile(r"(?i)cuda|gpu|accelerator|skip_?if|skip_?unless|require")
 _GUARD_FIXTURE = re.compile(r"(?i)^(?:requires?|needs?|skip\w*|only)_\w*(?:cuda|gpu|accelerator)")
 """Fixtures of pytest that skip the test which asks for them."""
@@ -93,9 +96,6 @@ _OF_GPUS = re.compile(r"(?:GPU|Gpu|CUDA|Cuda)$")
 
 _COLLECTIVES = frozenset("broadcast all_gather all_reduce reduce_scatter gather scatter".split())
 
-_OF_PROCESSES = re.compile(r"(?:^|\.)dist(?:$|_)|distributed(?:_\w+)?$")
-"""Modules of what several processes do together: PyTorch's own, and a program's around it, `distributed_utils`."""
-
 
 def works_with_others(function: cst.FunctionDef | cst.Lambda) -> bool:
     """Whether a function is one step of a process among others, to which it hands tensors: each has made its own device the current one."""
@@ -112,8 +112,8 @@ def _hands_tensors(function: cst.FunctionDef) -> bool:
 def _is_collective(node: cst.CSTNode) -> bool:
     if type(node) is not cst.Call:
         return False
-    module, _, name = (dotted(node.func) or "").rpartition(".")
-    return name in _COLLECTIVES and _OF_PROCESSES.search(module) is not None
+    path = dotted(node.func) or ""
+    return path.startswith(("torch.distributed.", "dist.")) and path.rpartition(".")[2] in _COLLECTIVES
 
 
 def _functions(module: cst.Module) -> Iterator[tuple[cst.ClassDef | None, cst.FunctionDef]]:
@@ -170,7 +170,8 @@ def _asks_for_guard(node: cst.FunctionDef) -> bool:
 
 def _needs_accelerator(analysis: Analysis) -> bool:
     """Whether a machine without an accelerator is not meant to run the file: it imports, unconditionally, what only runs on one, or
-    demands one when it is imported, it is a benchmark that waits for one, or all its tests ask for one."""
+    demands one when it is imported, it is a benchmark that waits for one, or a file of tests for one, by its name, or all its tests ask
+    for one."""
     known = analysis.notes.get("needs accelerator")
     if known is None:
         measures = _BENCHMARK.search(analysis.source.path) is not None
@@ -181,6 +182,7 @@ def _needs_accelerator(analysis: Analysis) -> bool:
         ]
         known = (
             (measures and analysis.says(_WAITS))
+            or _TESTS_OF_GPUS.search(analysis.source.path) is not None
             or (bool(tests) and all(map(_asks_for_guard, tests)))
             or any(
                 _is_demand(statement) or any(map(ACCELERATOR_ONLY.match, _modules_imported(statement)))

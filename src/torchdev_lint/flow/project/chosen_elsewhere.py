@@ -12,7 +12,6 @@ from torchdev_lint.flow.domain.conditions import Key, atoms
 from torchdev_lint.flow.domain.lattice import Accelerator, Choice, Cpu, Symbol, leaves
 from torchdev_lint.flow.domain.values import Object
 from torchdev_lint.flow.project import accelerator_programs
-from torchdev_lint.flow.project.accelerator_needs import works_with_others
 from torchdev_lint.flow.project.settled_flags import is_among, settled_in
 from torchdev_lint.flow.syntax.trees import dotted, remembered, walk
 from torchdev_lint.flow.torch_calls import device_values
@@ -44,8 +43,6 @@ def choice(frame: Frame, node: cst.BaseExpression, kind: str) -> tuple[str, str]
     other things. Nothing is said below a test that may be such a flag, in a function called so, or in the handler of an exception.
     """
     body = frame.analysis.module if frame.function is None else frame.function.node
-    if not isinstance(body, cst.Module) and works_with_others(body):
-        return None  # what is handed to other processes has to be where their backend takes it
     device = _device_with_a_fallback(frame, kind)
     by_library = None if device is not None else _by_accelerate(frame, body)
     found = device or by_library

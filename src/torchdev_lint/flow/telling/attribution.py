@@ -341,7 +341,7 @@ def _is_held_by_another(key: Key) -> bool:
     attributes, items = 0, 0
     while key and key[0] in ("device", "attr", "item"):
         attributes += key[0] == "attr"
-        items += key[0] == "item"
+        items += key[0] == "item" and len(key) == 2  # any one of them
         key = key[1]
     return attributes > 1 or (attributes == 1 and items > 1)
 

@@ -31,6 +31,7 @@ from torchdev_lint.flow.domain.values import (
     Value,
 )
 from torchdev_lint.flow.execution import truths
+from torchdev_lint.flow.instances.objects import forget_device
 from torchdev_lint.flow.libraries import library_calls
 from torchdev_lint.flow.mistakes import host_arguments, pinned_memory, unstated_devices
 from torchdev_lint.flow.nn_modules import (
@@ -196,6 +197,10 @@ def _is_device_argument(argument: Argument) -> bool:
     return text is not None and bool(devices.DEVICE_NAME.search(text.rpartition(".")[2]))
 
 
+_SHARDS = frozenset("fully_shard parallelize_module distribute_module".split())
+"""Functions that put the parameters of a module on the devices of a mesh (torch/distributed/fsdp/_fully_shard/_fully_shard.py)."""
+
+
 def _torch(frame: Frame, path: str, site: CallSite) -> Value | None:
     """PyTorch's own names; None when the name is not special."""
     found = torch_devices.call(frame, path, site)
@@ -208,6 +213,12 @@ def _torch(frame: Frame, path: str, site: CallSite) -> Value | None:
         return Items((), kind="tuple") if shape is None else shape.value  # a tuple of what it is given
     if path.startswith("torch.distributions."):
         return distributions.construct(frame, path, site)
+    if path.startswith("torch.distributed.") and path.rpartition(".")[2] in _SHARDS:
+        whole = site.get(0, "module")
+        if whole is None or not isinstance(whole.value, Object):
+            return None
+        forget_device(frame, whole.value, even_moved=True)
+        return whole.value
     if path == "torch.optim.swa_utils.AveragedModel":
         return copies.average(frame, site)
     if path.startswith("torch.optim."):
