@@ -103,8 +103,8 @@ def truth_of(frame: Frame, node: cst.CSTNode, value: Value) -> Formula:
             told := AVAILABILITY_NAME.search(path.rpartition(".")[2])
         ) and path.rpartition(".")[2].isupper():
             return Atom("available", (told[1].lower(),), path)
-        case Api(path="typing.TYPE_CHECKING"):
-            return FALSE
+        case Api(path="typing.TYPE_CHECKING") if frame.function is not None:
+            return FALSE  # at the top of a file it imports what names stand for: they are found in other ways there
         case Function() | Class() | Import() | Api() | DeviceValue() | Dtype() | Generator():
             return TRUE
         case Items(items):
