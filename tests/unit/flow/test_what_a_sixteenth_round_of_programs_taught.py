@@ -81,6 +81,35 @@ CASES: dict[str, tuple[str, Ways]] = {
             (("torch.eye(4).cuda()", ""), ["TDV005"]),
         ],
     ),
+    "an object that moves what it finds under names": (
+        """
+        import torch
+
+        class Placed:
+            names = ()
+
+            def __init_subclass__(cls, **options):
+                super().__init_subclass__(**options)
+                cls.names = tuple(name for base in cls.__mro__ for name in base.__dict__.get("TENSORS", ()))
+
+            def to(self, device):
+                for name in self.names:
+                    value = getattr(self, name, None)
+                    if value is not None:
+                        {0}
+                return self
+
+        class Schedule(Placed):
+            TENSORS = ("alphas",)
+
+            def __init__(self, steps):
+                self.alphas = torch.linspace(1, 0, steps)
+
+        schedule = Schedule(8).to("cuda")
+        print(schedule.alphas[torch.randint(0, 8, (4,), device="cuda")])
+        """,
+        [("setattr(self, name, value.to(device))", []), ("value.to(device)", ["TDV004"])],
+    ),
 }
 
 

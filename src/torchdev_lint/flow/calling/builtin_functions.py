@@ -42,7 +42,13 @@ from torchdev_lint.flow.execution import containers, truths
 from torchdev_lint.flow.execution.iteration import MAX_UNROLLED, iterate, iterator_of, known_items, next_of
 from torchdev_lint.flow.instances import list_classes, made_by_new
 from torchdev_lint.flow.instances.classes import ClassModel
-from torchdev_lint.flow.instances.objects import as_tuple, forget_attributes, get_attribute, hide_attribute
+from torchdev_lint.flow.instances.objects import (
+    SET_BY_ANY_NAME,
+    as_tuple,
+    forget_attributes,
+    get_attribute,
+    hide_attribute,
+)
 from torchdev_lint.flow.nn_modules import attached_parts, registration
 from torchdev_lint.flow.torch_calls import torch_factories
 from torchdev_lint.flow.torch_calls.indexing import SLICE
@@ -126,6 +132,8 @@ def call_builtin(frame: Frame, name: str, site: CallSite, call_value: Callable[.
             registration.attach(frame, first, named, values[2], site.positional()[2].node, site.node)
             if under is None and isinstance(values[2], Tensor):
                 registration.forget_where(frame, first)
+            if under is None and isinstance(first, Object):
+                frame.analysis.notes[SET_BY_ANY_NAME, first.key] = True
             return UNKNOWN
         case "setattr" if values:
             forget_attributes(frame, first)

@@ -57,7 +57,7 @@ from torchdev_lint.flow.execution import containers, truths, turns, yields
 from torchdev_lint.flow.execution.iteration import counts_only, indexes_with, is_exact, iterate, rounds
 from torchdev_lint.flow.execution.patterns import assign, item_name
 from torchdev_lint.flow.instances import dict_classes, list_classes, special_methods
-from torchdev_lint.flow.instances.objects import as_tuple, get_attribute
+from torchdev_lint.flow.instances.objects import SET_BY_ANY_NAME, as_tuple, get_attribute
 from torchdev_lint.flow.libraries import library_facts
 from torchdev_lint.flow.mistakes import device_indices, device_objects, host_reads, literals, lost_index
 from torchdev_lint.flow.nn_modules import (
@@ -160,7 +160,14 @@ def visit_Attribute(frame: Frame, node: cst.Attribute) -> Value:
         value = parameter_groups.read(frame, receiver) or value
     if node.attr.value in ("is_cuda", "type"):
         lost_index.note_question(frame, node, receiver, value)
-    return narrowed(value, frame.env.path) if type(value) is Either else value
+    return _settled(frame, receiver, value) if type(value) is Either else value
+
+
+def _settled(frame: Frame, receiver: Value, value: Either) -> Value:
+    """What an attribute is where the conditions on the way hold; unknown where one of some name may have been set."""
+    settled = narrowed(value, frame.env.path)
+    may_be_set = isinstance(receiver, Object) and (SET_BY_ANY_NAME, receiver.key) in frame.analysis.notes
+    return UNKNOWN if may_be_set and UNKNOWN in alternatives(settled) else settled
 
 
 @expression(cst.Tuple, cst.List, cst.Set)

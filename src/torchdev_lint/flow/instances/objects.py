@@ -70,6 +70,9 @@ from torchdev_lint.torch_api.devices import DEVICE_NAME
 from torchdev_lint.torch_api.modules import CONTAINERS, IN_PLACE_MOVES
 from torchdev_lint.torch_api.tensor_surface import TENSOR_NAMES
 
+SET_BY_ANY_NAME = "set by any name"
+"""Notes the things of which some attribute was set, nobody knows which: `setattr(self, name, value)`."""
+
 
 def get_attribute(frame: Frame, receiver: Value, name: str, node: cst.CSTNode) -> Value:
     """The value of `receiver.name`."""
