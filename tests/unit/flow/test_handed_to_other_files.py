@@ -530,3 +530,52 @@ def test_a_device_that_most_leave_out(tmp_path: Path, others: int, told: list[st
     files = {f"other{number}.py": MODEL for number in range(others)}
     found = _found(tmp_path, {"parts.py": PARTS, "main.py": MODEL, **files})
     assert [code for code, _ in found] == told
+
+
+NETS = """
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Linear(3, 3)
+
+    def forward(self, x):
+        return self.net(torch.cat([x, x], 1))
+"""
+PLACES = """
+import os
+import torch
+
+def device():
+    forced = os.environ.get("DEVICE")
+    if forced:
+        return torch.device(forced)
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+def placed(thing):
+    if hasattr(thing, "to"):
+        return thing.to(device())
+    if isinstance(thing, dict):
+        return {key: placed(value) for key, value in thing.items()}
+    return type(thing)(placed(one) for one in thing)
+"""
+RUNS = """
+import torch
+from nets import Net
+from places import placed
+
+def run(net, loader):
+    for batch in map(placed, loader):
+        print(net(batch["x"]))
+
+net = {made}
+run(net, torch.utils.data.DataLoader([{{"x": torch.zeros(3)}}]))
+"""
+
+
+@pytest.mark.parametrize(("made", "told"), [("placed(Net())", []), ("Net()", ["TDV001"])])
+def test_modules_of_other_files_have_what_modules_have(tmp_path: Path, made: str, told: list[str]) -> None:
+    files = {"nets.py": NETS, "places.py": PLACES, "main.py": RUNS.format(made=made)}
+    assert [code for code, _ in _found(tmp_path, files)] == told

@@ -1,4 +1,4 @@
-"""What a sixteenth and a seventeenth round of programs by others taught: look-alikes that were told, beside mistakes."""
+"""What a sixteenth to an eighteenth round of programs by others taught: look-alikes that were told, beside mistakes."""
 
 from __future__ import annotations
 

@@ -343,6 +343,10 @@ def _has_attribute(frame: Frame, site: CallSite, values: list[Value]) -> Value:
             Literal(value="to" | "cuda" | "cpu" | "device" | "_fields" | "_asdict"),
         ]:
             return Truth(FALSE)
+        case [Object() as thing, Literal(value=str(name))] if (
+            name in _OF_MODULES and frame.state(thing).kind == "module"
+        ):
+            return Truth(TRUE)
         case [Object() | AnyOf() as record, Literal(value=str(name))] if _is_named_tuple(frame, record):
             if name in _OF_NAMED_TUPLES or get_attribute(frame, record, name, site.node) != UNKNOWN:
                 return Truth(TRUE)
@@ -376,6 +380,10 @@ def _is_set_somewhere(frame: Frame, model: ClassModel, name: str) -> bool:
 
 
 _OF_NAMED_TUPLES = frozenset({"_fields", "_asdict", "_replace", "index", "count"})
+_OF_MODULES = frozenset(
+    "to cuda cpu parameters buffers modules children state_dict train eval forward".split()
+)
+"""Methods that every `nn.Module` has (torch/nn/modules/module.py)."""
 _OF_TENSORS = frozenset({"to", "cuda", "cpu", "device", "shape", "dtype", "keys", "items", "values"})
 """What a named tuple has only if one of its fields, or a method of its class, is called so."""
 
