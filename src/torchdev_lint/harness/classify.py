@@ -7,11 +7,19 @@ never had one. So the text decides, by the patterns of `torch_api.error_messages
 
 from __future__ import annotations
 
+import inspect
 import traceback
 from collections.abc import Iterator
 
 from torchdev_lint.harness.verdict import Kind
-from torchdev_lint.torch_api.error_messages import CALLED_FLAG, NOT_CALLABLE, is_device_message
+from torchdev_lint.torch_api.error_messages import (
+    CALLED_FLAG,
+    NO_STORAGE,
+    NOT_CALLABLE,
+    NOT_CALLED,
+    NOT_CALLED_TRANSFER,
+    is_device_message,
+)
 
 DEVICE_ERROR_MARK = "_torchdev_lint_device_error"
 """An attribute that the simulator sets on the exceptions it raises."""
@@ -37,7 +45,26 @@ def is_device_error(exception: BaseException) -> bool:
     if isinstance(exception, TypeError) and str(exception) == NOT_CALLABLE:
         last = traceback.extract_tb(exception.__traceback__)[-1:]
         return bool(last and last[0].line and CALLED_FLAG.search(last[0].line))
+    if isinstance(exception, TypeError) and _follows_from_a_transfer(exception):
+        return True
     return isinstance(exception, _BASES) and is_device_message(str(exception))
+
+
+def _follows_from_a_transfer(exception: TypeError) -> bool:
+    """Whether a method that moves tensors stands where a tensor is wanted, or a device's name where a storage is."""
+    message = str(exception)
+    if NO_STORAGE in message:
+        return any(
+            "map_location" in (one.line or "") for one in traceback.extract_tb(exception.__traceback__)
+        )
+    if NOT_CALLED.search(message) is None:
+        return False
+    *_, (frame, _) = traceback.walk_tb(exception.__traceback__)
+    try:
+        source = inspect.getsource(frame.f_code)
+    except OSError:
+        return False
+    return NOT_CALLED_TRANSFER.search(source) is not None
 
 
 def device_cause(exception: BaseException) -> BaseException | None:

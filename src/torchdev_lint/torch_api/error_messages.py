@@ -307,6 +307,13 @@ STRANGERS: tuple[tuple[str, str], ...] = (
 )
 """What looks like a device error and is none, and what to say."""
 
+NOT_CALLED = re.compile(r"but got (?:builtin_function_or_)?method$")
+"""What PyTorch says of a method where it wants a tensor (torch/csrc/utils/python_arg_parser.cpp); the simulator's are Python's."""
+NOT_CALLED_TRANSFER = re.compile(r"\.(?:cuda|cpu)\b(?!\s*[(.])")
+"""In the text of a function: a transfer that is not called."""
+NO_STORAGE = "TypedStorage.__init__ received an invalid combination of arguments"
+"""What becomes of a `map_location` that gives something else than a storage (torch/serialization.py)."""
+
 CALLED_FLAG = re.compile(r"\.is_(?:cuda|cpu|mps|xpu)\(\)")
 """`x.is_cuda()`: the message, `NOT_CALLABLE`, does not say what was called, the line does."""
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import runpy
+
 import pytest
+import torch
 
 from torchdev_lint.harness import Kind
 from torchdev_lint.harness.classify import classify, device_cause, is_device_error
@@ -82,3 +85,35 @@ def test_a_cycle_of_causes_ends():
     one, other = ValueError("one"), ValueError("other")
     one.__cause__, other.__cause__ = other, one
     assert device_cause(one) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("x.cuda if x.is_cpu else x", Kind.DEVICE_ERROR),
+        ("x.cpu", Kind.DEVICE_ERROR),
+        ("x.relu if x.cpu() is x else x", Kind.OTHER_ERROR),
+    ],
+)
+def test_a_transfer_that_is_not_called(tmp_path, line, kind):
+    path = tmp_path / "program.py"
+    path.write_text(f"import torch\n\ndef run(x):\n    return torch.cat([{line}])\n", encoding="utf-8")
+    names = runpy.run_path(str(path))
+    with pytest.raises(TypeError) as raised:
+        names["run"](torch.zeros(2))
+    assert classify(raised.value) is kind
+
+
+@pytest.mark.parametrize(
+    ("given", "kind"),
+    [("map_location=lambda storage, place: 'cpu'", Kind.DEVICE_ERROR), ("**options", Kind.OTHER_ERROR)],
+)
+def test_a_name_for_a_storage(tmp_path, given, kind):
+    torch.save({"a": torch.zeros(2)}, tmp_path / "state.pt")
+    path = tmp_path / "program.py"
+    text = f"import torch\n\ndef run(path, options):\n    return torch.load(path, {given})\n"
+    path.write_text(text, encoding="utf-8")
+    names = runpy.run_path(str(path))
+    with pytest.raises(TypeError) as raised:
+        names["run"](tmp_path / "state.pt", {"map_location": 3})
+    assert classify(raised.value) is kind
