@@ -215,7 +215,7 @@ def call_value(frame: Frame, callee: Value, site: CallSite) -> Value:
             return call_attribute(frame, receiver, name, site)
         case Partial():
             return _call_partial(frame, callee, site)
-        case Either() if (settled := narrowed(callee, frame.env.path)) != callee:
+        case Either() if (settled := narrowed(callee, frame.env.path)) is not callee:
             return call_value(frame, settled, site)
         case Either(guard, then, otherwise):
             left, right = frame.either(
@@ -427,7 +427,7 @@ def call_attribute(frame: Frame, receiver: Value, name: str, site: CallSite) -> 
             entered = name == "__enter__"
             frame.env.default_device = as_device(receiver) if entered else UNKNOWN_DEVICE
             return receiver if entered else NONE
-        case Either() if (settled := narrowed(receiver, frame.env.path)) != receiver:
+        case Either() if (settled := narrowed(receiver, frame.env.path)) is not receiver:
             return call_attribute(frame, settled, name, site)
         case Either(guard, then, otherwise):
             left, right = frame.either(

@@ -200,11 +200,13 @@ def _beside(frame: Frame, nodes: Sequence[cst.CSTNode]) -> Iterator[UnmovedModul
                     moved.setdefault(_kind(maker), (node, maker))
             case _:
                 pass
+    if not moved:
+        return
     returned = {id(part) for one in nodes if isinstance(one, cst.Return) for part in walk(one)}
     rest = [one for one in nodes if id(one) not in returned]
-    made = {name for name, _, _ in calls_made(nodes)} if moved else set()
+    made = {name for name, _, _ in calls_made(nodes)}
     made |= _collections_of(made, nodes)
-    for name, call, statement in calls_made(nodes) if moved else ():
+    for name, call, statement in calls_made(nodes):
         if not made.isdisjoint(dotted(part) or "" for part in walk(call)):
             continue  # what is made here is called, or holds others that are made here
         beside = moved.get(_kind(call.func))
