@@ -61,7 +61,16 @@ def generator_made_on(constructor: Any, function: str, target: str) -> NodeFix |
 
 
 def put_on(event: DeviceLiteral, device: str) -> tuple[NodeEdit, ...]:
-    """What is put on a literal accelerator is put on `device`, an expression, instead."""
+    """What is put on a literal accelerator is put on `device`, an expression, instead.
+
+    The default tensor type stays that of the accelerator where there is one.
+    """
+    if event.form == "default-type":
+        host = event.text.replace(".cuda.", ".")
+        torch = event.torch_name or "torch"
+        return (
+            NodeEdit(event.node, "replace", f'"{event.text}" if {torch}.cuda.is_available() else "{host}"'),
+        )
     if event.form == "string":
         is_conditional = " if " in device
         return (

@@ -1,7 +1,8 @@
 """TDV018: the program chooses its device, and an accelerator is named without asking.
 
 ## What it does
-Finds `.cuda()`, and `"cuda"`, `"mps"`, `"xpu"` (without an index) where something is put on them, in a program that decides elsewhere:
+Finds `.cuda()`, `"cuda"`, `"mps"`, `"xpu"` (without an index) where something is put on them, and
+`torch.set_default_tensor_type(torch.cuda.FloatTensor)`, in a program that decides elsewhere:
 a device in scope that is the CPU on a machine without an accelerator, one that callers hand over or that an option names
 (`--device`, the CPU by default), a flag (`use_cuda`, `args.gpu`) under which the same function moves other things, or the `accelerator`
 of Accelerate, which the function works with.
@@ -64,8 +65,16 @@ class DeviceChoiceBypassed(Rule):
         name, device = event.chosen
         if name == device and event.scope_device is not None:
             device = event.scope_device  # nearer than what shows that the program chooses: `self.device`
-        what = f"`{event.type}`" if event.form == "string" else "`.cuda()`"
+        match event.form:
+            case "string":
+                what = f"`{event.type}`"
+            case "default-type":
+                what = f"`{event.text}`"
+            case _:
+                what = "`.cuda()`"
         chosen = quoted(name, "the device")
         message = f"{what} bypasses {chosen}, by which the program chooses: fails on a machine without an accelerator"
-        fix = NodeFix(put_on(event, device), Applicability.UNSAFE, f"Use `{device}`")
+        asks = "Ask whether there is an accelerator"
+        told = asks if event.form == "default-type" else f"Use `{device}`"
+        fix = NodeFix(put_on(event, device), Applicability.UNSAFE, told)
         yield Finding(event.node, message, fix=fix)

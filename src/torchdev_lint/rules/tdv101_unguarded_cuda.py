@@ -2,9 +2,9 @@
 
 ## What it does
 Finds `.cuda()`, and `"cuda"`, `"mps"`, `"xpu"` (without an index) where something is put on them: `.to("cuda")`, `device="cuda"`, a
-`torch.device("cuda")` or a constant given so, default arguments; a device with a computed index (`f"cuda:{rank}"`); and calls that raise
-where there is no GPU, whatever they are given (`torch.cuda.synchronize()`, `current_device`, `set_device`, `get_device_name`). Off by
-default: many programs are for machines with a GPU only.
+`torch.device("cuda")` or a constant given so, default arguments, the default tensor type; a device with a computed index
+(`f"cuda:{rank}"`); and calls that raise where there is no GPU, whatever they are given (`torch.cuda.synchronize()`, `current_device`,
+`set_device`, `get_device_name`). Off by default: many programs are for machines with a GPU only.
 
 ## Why it fails
 On a machine without the accelerator the first transfer raises `AssertionError: Torch not compiled with CUDA enabled` or
@@ -63,7 +63,7 @@ class UnguardedCuda(Rule):
         match event.form:
             case "string":
                 what = f"`{event.type}`"
-            case "needs" | "numbered":
+            case "needs" | "numbered" | "default-type":
                 what = f"`{event.text}`"
             case _:
                 what = "`.cuda()`"
@@ -74,6 +74,8 @@ class UnguardedCuda(Rule):
 def _fix(event: DeviceLiteral) -> NodeFix | None:
     if event.form in ("needs", "numbered"):
         return None
+    if event.form == "default-type":
+        return NodeFix(put_on(event, event.type), Applicability.UNSAFE, "Ask whether it is available")
     if event.scope_device is not None:
         device, message = event.scope_device, f"Use `{event.scope_device}`"
     elif event.torch_name is not None:

@@ -332,7 +332,7 @@ CASES: dict[str, tuple[str, Ways]] = {
             train(parse())
         """,
         [
-            ('torch.set_default_tensor_type("torch.cuda.FloatTensor")', []),
+            ('torch.set_default_tensor_type("torch.cuda.FloatTensor")', ["TDV018"]),
             ("torch.manual_seed(0)", ["TDV009"]),
         ],
     ),

@@ -314,8 +314,9 @@ class DeviceLiteral:
     """An accelerator that the program names, by an index or (`index` None) as the current device.
 
     `node` is the literal; `form` is `string`, `call` (`torch.device("cuda", 0)`), `cuda-method` (`.cuda(0)`, `.cuda()`; then `text` is
-    the receiver's), `integer` (`device=0`), `current` (`set_device(0)`), `numbered` (`f"cuda:{rank}"`) or `needs`
-    (`torch.cuda.synchronize()`; `text` is the function's name). `visible`: the number of devices that the program lets itself see, None
+    the receiver's), `integer` (`device=0`), `current` (`set_device(0)`), `numbered` (`f"cuda:{rank}"`), `default-type`
+    (`set_default_tensor_type(torch.cuda.FloatTensor)`; `text` is the type's name) or `needs` (`torch.cuda.synchronize()`; `text` is the
+    function's name). `visible`: the number of devices that the program lets itself see, None
     when it does not say. `scope_device` is an expression already in scope that may be used instead; `torch_name` is the name under
     which torch is imported here, None when it is not. `parenthesize`: a conditional expression in its place needs parentheses.
     `chosen`: what decides elsewhere on the device, a name and an expression for the device, if the program has that.

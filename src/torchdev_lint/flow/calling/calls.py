@@ -13,6 +13,7 @@ from torchdev_lint.flow.calling.callsites import Argument, CallSite, ImpliedItem
 from torchdev_lint.flow.calling.functions import (
     call,
     call_without_arguments,
+    hand_over,
     is_out_of_reach,
     is_property,
     is_waiting,
@@ -460,6 +461,8 @@ def _call_torch_base(frame: Frame, thing: Object, name: str, site: CallSite) -> 
         list_classes.begin(frame, thing, containers.list_of(frame, site))
     path = None if model is None else torch_bases.base_of(model)
     if path is None:
+        if model is not None and model.is_filled_by_others():
+            hand_over(frame, site)
         return UNKNOWN
     if name == "__init__":
         torch_bases.build(frame, thing, path, site)

@@ -374,16 +374,17 @@ def settle_literals(analysis: Analysis) -> list[DeviceLiteral]:
         ):
             continue  # a test may well speak of devices that its machine lacks
         called = [use for use in uses if use.inlined]
+        alone = [use for use in uses if not use.inlined]
         decisive = called or uses
         guarded = (
             id(uses[0].node) in analysis.redeemed
             or id(uses[0].node) in minded
             or (uses[0].index == 0 and id(uses[0].node) in meant)
             or all(use.guarded for use in decisive)
-            or (bool(called) and all(u.guarded for u in uses if not u.inlined))
+            or (bool(called and alone) and all(use.guarded for use in alone))
             or (uses[0].index == 0 and id(uses[0].node) in only_there)
         )
-        shown = next((use for use in uses if not use.inlined), uses[0])
+        shown = next(iter(alone), uses[0])
         # what every caller hands over is the choice of the program, which the function alone does not show
         choices = {use.chosen for use in called}
         chosen = choices.pop() if shown.chosen is None and len(choices) == 1 else shown.chosen

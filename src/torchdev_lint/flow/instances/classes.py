@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -9,7 +10,14 @@ import libcst as cst
 
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.calling.callsites import CallSite
-from torchdev_lint.flow.calling.functions import bind_symbolically, call, can_follow, is_half_built, run_body
+from torchdev_lint.flow.calling.functions import (
+    bind_symbolically,
+    call,
+    can_follow,
+    hand_over,
+    is_half_built,
+    run_body,
+)
 from torchdev_lint.flow.domain.environment import Environment
 from torchdev_lint.flow.domain.immutable import replace
 from torchdev_lint.flow.domain.lattice import (
@@ -65,6 +73,10 @@ from torchdev_lint.torch_api.modules import IN_PLACE_MOVES
 
 REPLACED = "replaced method"
 """Of methods in whose place the program has put something else: whatever calls it may give them other things than it was given."""
+
+
+_KEEP_WHAT_THEY_ARE_GIVEN = sys.stdlib_module_names | {"torch", "builtins"}
+"""Packages whose classes move no module that they are made with."""
 
 
 @dataclass(eq=False)
@@ -142,6 +154,15 @@ class ClassModel:
                     *beside,
                 )
             )
+            for model in self.lineage()
+            for base in model.bases
+        )
+
+    def is_filled_by_others(self) -> bool:
+        """Whether a base of another library begins the class, which may move what it is given: `class Mine(transformers.Trainer)`."""
+        return any(
+            not isinstance(base, (Class, Api))
+            or (isinstance(base, Api) and base.path.partition(".")[0] not in _KEEP_WHAT_THEY_ARE_GIVEN)
             for model in self.lineage()
             for base in model.bases
         )
@@ -401,6 +422,8 @@ def instantiate(frame: Frame, model: ClassModel, site: CallSite) -> Value:
     initializer = model.find("__init__")
     if initializer is None and model.has_unseen_base():
         _take_declared(frame, thing, model, site)
+    if initializer is None and model.is_filled_by_others():
+        hand_over(frame, site)
     if dict_classes.kept_as(model) is not None:
         from torchdev_lint.flow.execution.containers import dict_of
 

@@ -127,6 +127,8 @@ def check_comparison(frame: Frame, node: cst.Comparison, sides: Sides, operator:
         if is_device_object(frame, device) and (text is not None or _is_string(other, other_node)):
             if always and frame.analysis.learn(_only_seeds, frame.source.module, node):
                 continue
+            if _is_given_a_device_elsewhere(frame, other_node):
+                continue
             _compared(
                 frame,
                 node,
@@ -135,6 +137,27 @@ def check_comparison(frame: Frame, node: cst.Comparison, sides: Sides, operator:
                 plain=text is not None and ":" not in text,
                 always=always,
             )
+
+
+def _is_given_a_device_elsewhere(frame: Frame, node: cst.BaseExpression) -> bool:
+    """Whether a parameter is a string by default only, and another call gives a device: `self.grids((nx, ny), x.device)`."""
+    if frame.function is None or not isinstance(node, cst.Name):
+        return False
+    function = frame.function.node
+    if not isinstance(function, cst.FunctionDef) or not any(_called(function, node.value)):
+        return False
+    return frame.analysis.learn(_is_called_with_a_device, frame.source.module, function.name.value)
+
+
+def _is_called_with_a_device(module: cst.Module, name: str) -> bool:
+    return any(
+        isinstance(part, cst.Call)
+        and (dotted(part.func) or "").rpartition(".")[2] == name
+        and any(
+            isinstance(one.value, cst.Attribute) and one.value.attr.value == "device" for one in part.args
+        )
+        for part in walk(module)
+    )
 
 
 _SEEDS = frozenset("manual_seed manual_seed_all seed seed_all empty_cache".split())

@@ -161,6 +161,8 @@ def works_on_host(function: Function) -> bool:
         return True
     if _ON_CPU.search(function.name) or _converts_entries(function.node):
         return True
+    if isinstance(function.node, cst.FunctionDef) and _reads_what_it_makes(function.node):
+        return True
     if is_computed(function) or any(one in ("fixture", "parametrize") for one in function.decorators):
         return True
     owner = function.owner
@@ -177,6 +179,40 @@ def works_on_host(function: Function) -> bool:
     bases += [base.model.name for base in owner.bases if isinstance(base, Class)]
     return any(_HOST_BASE.search(name) for name in bases) or (
         any(_SAMPLER.search(name) for name in bases) and not _speaks_of_tensors(function)
+    )
+
+
+_MAKES = frozenset({"torch.zeros", "torch.ones", "torch.empty", "torch.full", "torch.Tensor"})
+
+
+@remembered(cst.FunctionDef)
+def _reads_what_it_makes(node: cst.FunctionDef) -> bool:
+    """Whether a function fills a tensor that it made on the CPU and hands it to NumPy as it is: `picture = torch.zeros(3, h, w)`.
+
+    It is made there on purpose: on another device, `picture.numpy()` would raise.
+    """
+    made: set[str] = set()
+    for part in walk(node.body):
+        match part:
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=value):
+                plain = isinstance(value, cst.Call) and _is_made_on_host(value)
+                made = made | {name} if plain else made - {name}
+            case cst.Call(func=cst.Attribute(value=cst.Name(value=name), attr=cst.Name(value="numpy"))):
+                if name in made:
+                    return True
+            case _:
+                pass
+    return False
+
+
+def _is_made_on_host(call: cst.Call) -> bool:
+    """`torch.zeros(3, h, w)`, also `torch.zeros(3, h, w).byte()`."""
+    while isinstance(call.func, cst.Attribute) and isinstance(call.func.value, cst.Call):
+        if call.func.attr.value in ("to", "cuda"):
+            return False
+        call = call.func.value
+    return dotted(call.func) in _MAKES and not any(
+        one.keyword is not None and one.keyword.value == "device" for one in call.args
     )
 
 

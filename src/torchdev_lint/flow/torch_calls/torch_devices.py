@@ -80,10 +80,20 @@ def _set_default_tensor_type(frame: Frame, site: CallSite) -> Value:
     match argument and argument.value:
         case Api(path=name) | Literal(value=str(name)):
             frame.env.default_device = Accelerator("cuda") if ".cuda." in name else CPU
+            if ".cuda." in name and argument is not None and not _was_another_for_a_while(frame):
+                literals.see(frame, argument.node.value, "default-type", "cuda", None, name)
         case _:
             frame.env.default_device = UNKNOWN_DEVICE
     generators.note_default(frame)
     return UNKNOWN
+
+
+def _was_another_for_a_while(frame: Frame) -> bool:
+    """Whether the function sets the default tensor type several times: it puts back what somebody else has chosen."""
+    return (
+        frame.function is not None
+        and frame.analysis.text(frame.function.node).count("set_default_tensor_type(") > 1
+    )
 
 
 def last_index(frame: Frame, node: cst.BinaryOperation, left: Value, right: Value) -> Value | None:
