@@ -976,7 +976,7 @@ PAIRS: dict[str, tuple[str, str]] = {
         tokenizer = AutoTokenizer.from_pretrained("m")
         model = AutoModelForCausalLM.from_pretrained("m").to(dev)
         ids = tokenizer("a", return_tensors="pt").input_ids
-        torch.cat([ids, model.generate(ids)], dim=1)
+        torch.cat([ids.to(dev), model.generate(ids.to(dev))], dim=1)
         """,
         """
         from transformers import AutoModelForCausalLM, AutoTokenizer

@@ -165,7 +165,6 @@ SILENT = [
     "from transformers import AutoModel\nm = AutoModel.from_pretrained('x', device_map='auto')\nm(c)",
     "from transformers import AutoModel\nm = AutoModel.from_pretrained('x', load_in_8bit=True)\nm(t)",
     "from transformers import AutoModel\nm = AutoModel.from_pretrained('x', **options)\nm(t)",
-    "from transformers import AutoModelForCausalLM\nm = AutoModelForCausalLM.from_pretrained('x').to(d)\nm.generate(c)",
     "from transformers import pipeline\np = pipeline('x', device=d)\np(c)",
     "from transformers import DataCollatorForLanguageModeling as C\nc2 = C(tok)\nc2(t)",
     "from diffusers import DiffusionPipeline\np = DiffusionPipeline.from_pretrained('x').to(d)\np(latents=c)",

@@ -633,6 +633,8 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
         frame, thing, name, site
     )
     if known is not None:
+        if name in module_api.MODEL_METHODS | {"update"} and state.kind == "module":
+            modules.check_inputs(frame, thing, site)
         return known
     if (
         name in module_api.MODEL_METHODS

@@ -59,7 +59,14 @@ from torchdev_lint.flow.execution.patterns import assign, item_name
 from torchdev_lint.flow.instances import dict_classes, list_classes, special_methods
 from torchdev_lint.flow.instances.objects import SET_BY_ANY_NAME, as_tuple, get_attribute
 from torchdev_lint.flow.libraries import library_facts
-from torchdev_lint.flow.mistakes import device_indices, device_objects, host_reads, literals, lost_index
+from torchdev_lint.flow.mistakes import (
+    device_indices,
+    device_objects,
+    host_reads,
+    left_behind,
+    literals,
+    lost_index,
+)
 from torchdev_lint.flow.nn_modules import (
     library_parts,
     loaded_parts,
@@ -478,7 +485,10 @@ def visit_Subscript(frame: Frame, node: cst.Subscript) -> Value:
                 part = module_containers.sliced(frame, value, bounds, node)
                 return part if part != UNKNOWN else _some_of(frame, value, node)
             keys.append(UNKNOWN)
-    return subscript(frame, node, value, keys)
+    found = subscript(frame, node, value, keys)
+    if isinstance(found, Object) and found.key[0] == "item":
+        return left_behind.read_in_place(frame, node, found) or found
+    return found
 
 
 _DISPLAYS = (cst.Tuple, cst.List, cst.Dict)

@@ -160,6 +160,8 @@ def _tensor_attribute(frame: Frame, tensor: Tensor, name: str, node: cst.CSTNode
         return UNKNOWN
     if name not in TENSOR_NAMES and _COUNT.search(name):
         return UNKNOWN  # of a batch or a graph
+    if name == "data" and tensor.mapping:
+        return tensor  # the dict behind it (transformers/tokenization_utils_base.py, `BatchEncoding`)
     # an attribute that tensors do not have is a part of something else
     guess = tensor.guess and name not in TENSOR_NAMES
     if name in ("values", "indices") and tensor.dims:

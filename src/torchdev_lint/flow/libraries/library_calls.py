@@ -13,9 +13,12 @@ from torchdev_lint.flow.domain.lattice import UNKNOWN_DEVICE, Anywhere, Cpu, Dev
 from torchdev_lint.flow.domain.values import (
     NONE,
     UNKNOWN,
+    DeviceValue,
     Either,
+    Entries,
     Function,
     Items,
+    Literal,
     Many,
     Object,
     State,
@@ -32,6 +35,7 @@ from torchdev_lint.flow.syntax.trees import dotted
 from torchdev_lint.flow.torch_calls import device_values, tensor_values, transfers
 from torchdev_lint.stubs.facts import ANY_ARGUMENT, Fact
 from torchdev_lint.torch_api import libraries
+from torchdev_lint.torch_api.devices import parse
 
 
 def call_imported(frame: Frame, path: str, site: CallSite) -> Value | None:
@@ -158,11 +162,15 @@ def _module(frame: Frame, fact: Fact, path: str, site: CallSite) -> Value:
         device = UNKNOWN_DEVICE
     elif argument is not None and argument.value != NONE:
         device = device_values.as_device(argument.value)
-    by_library = any(
-        site.keyword(name) is not None for name in (*fact.placed_by, *libraries.PLACED_BY_LIBRARY)
-    )
+    told = [
+        name for name in {*fact.placed_by, *libraries.PLACED_BY_LIBRARY} if site.keyword(name) is not None
+    ]
+    one = _one_device_of_map(site) if told == ["device_map"] else None
+    by_library = bool(told) and one is None
     if by_library:
         device = UNKNOWN_DEVICE
+    elif one is not None:
+        device = one
     name = path.rpartition(".")[2]
     state = State(
         "module",
@@ -171,6 +179,23 @@ def _module(frame: Frame, fact: Fact, path: str, site: CallSite) -> Value:
         moves_inputs=fact.moves_inputs or by_library,
     )
     return frame.fresh(site.node, state, name)
+
+
+def _one_device_of_map(site: CallSite) -> Device | None:
+    """The device of `device_map="cuda"` or `device_map={"": 0}`: the model is put there, and gets no hooks that bring its inputs.
+
+    Source: accelerate/big_modeling.py, `dispatch_model`.
+    """
+    argument = site.keyword("device_map")
+    match argument and argument.value:
+        case Literal(value=str(text)) if parse(text) is None:
+            return None  # "auto", "balanced"
+        case (Literal(value=str()) | DeviceValue()) as one:
+            return device_values.as_device(one)
+        case Entries(entries=(("", one),), open=False):
+            return device_values.as_device(one)
+        case _:
+            return None
 
 
 def _result(frame: Frame, fact: Fact, path: str, site: CallSite, receiver: Object | None) -> Value:

@@ -14,16 +14,22 @@ from torchdev_lint.flow.activation.events import DeviceLiteral
 from torchdev_lint.flow.domain.immutable import replace
 from torchdev_lint.flow.syntax.trees import walk
 
+_MOST_AT_ONCE = 2
+"""Types of accelerators that one machine may have."""
+
 
 def with_several(module: cst.Module, literals: Sequence[DeviceLiteral]) -> list[DeviceLiteral]:
-    """The literals; what nothing guards counts as guarded in a class, function, or top level that names several devices of a type."""
+    """The literals; guarded are those that nothing guards in a class, function, or top level that names several of a type, or lists types."""
     bare = [one for one in literals if one.index is not None and not one.guarded]
     if len({(one.type, one.index) for one in bare}) < 2:
         return list(literals)
     together: set[int] = set()
     for parts in _divided(module):
         here = [one for one in bare if id(one.node) in parts]
-        several = {one.type for one in here if len({use.index for use in here if use.type == one.type}) > 1}
+        kinds = {one.type for one in here}
+        several = {kind for kind in kinds if len({use.index for use in here if use.type == kind}) > 1}
+        if len(kinds) > _MOST_AT_ONCE:
+            several = kinds  # no machine has all of them: they are names to choose from
         together |= {id(one.node) for one in here if one.type in several}
     return [replace(one, guarded=True) if id(one.node) in together else one for one in literals]
 

@@ -80,6 +80,14 @@ def item(frame: Frame, target: cst.Name, value: Object) -> Tensor | None:
             return None
 
 
+def read_in_place(frame: Frame, taken: cst.Subscript, value: Object) -> Tensor | None:
+    """What `batch["y"]` is in `loss(net(x), batch["y"])`, if `batch["x"]` is moved and it nowhere is; None if nothing tells."""
+    if not isinstance(taken.value, cst.Name) or frame.state(value).kind != "unknown":
+        return None
+    left = frame.analysis.learn(_left_in_place, frame, taken.value.value)
+    return _left(taken, sure=True) if id(taken) in left else None
+
+
 def _left(place: cst.BaseExpression, *, sure: bool) -> Tensor:
     return Tensor(Cpu(Origin(place, "left")), guess=not sure)
 
@@ -146,6 +154,68 @@ def _left_of_batch(frame: Frame, batch: str) -> dict[str, bool]:
     wanted = frozenset(name for name, times in names.items() if times == 1)
     uses = _uses(frame, doings, wanted, lambda _, value: _is_item(value, batch), batch)
     return uses.left() if moved or uses.moved else {}
+
+
+def _left_in_place(frame: Frame, batch: str) -> frozenset[int]:
+    """The places (by id) where a function gives items of a batch as tensors, of which it moves others and these never."""
+    doings = _doings(frame)
+    if not doings.transfer:
+        return frozenset()
+    given: dict[str, list[int]] = {}
+    read: Counter[str] = Counter()
+    moved: set[str] = set()
+    for node in doings.about((batch,)):
+        match node:
+            case cst.Assign(targets=[cst.AssignTarget(target=target)], value=value):
+                whole = dotted(target) == batch and _speaks_of_transfer(value)
+                if whole or (isinstance(target, cst.Subscript) and dotted(target.value) == batch):
+                    return frozenset()  # it is moved as a whole, or filled here
+            case cst.Call(func=cst.Attribute(value=cst.Name(value=name), attr=cst.Name(value=method))) if (
+                name == batch and method in ("items", "to", "cuda", "update")
+            ):
+                return frozenset()
+            case cst.Call(func=called, args=arguments):
+                if isinstance(called, cst.Attribute) and _is_item(called.value, batch) and _is_transfer(node):
+                    moved.add(_key(called.value))
+                for one in _items_given_as_tensors(frame, called, arguments, batch):
+                    given.setdefault(_key(one), []).append(id(one))
+            case _:
+                pass
+    for part in walk(_body(frame)):
+        if isinstance(part, cst.Subscript) and _is_item(part, batch):
+            read[_key(part)] += 1
+    return frozenset(
+        place
+        for key, places in given.items()
+        # it is given as a tensor wherever it is read: nobody brings it anywhere, or asks whether it is there
+        if moved and key not in moved and read[key] == len(places) and not _NO_TENSOR.search(key)
+        for place in places
+    )
+
+
+def _key(item: cst.CSTNode) -> str:
+    """What an item is called: `y` of `batch["y"]`, `1` of `batch[1]`."""
+    assert isinstance(item, cst.Subscript)
+    index = item.slice[0].slice
+    assert isinstance(index, cst.Index)
+    key = index.value
+    return (
+        str(key.raw_value) if isinstance(key, cst.SimpleString) else cst.ensure_type(key, cst.Integer).value
+    )
+
+
+def _items_given_as_tensors(
+    frame: Frame, called: cst.BaseExpression, arguments: Sequence[cst.Arg], batch: str
+) -> Iterator[cst.Subscript]:
+    """The items of a batch that a call surely takes as tensors."""
+    path = resolved_path(frame, called)
+    is_loss = path is None and is_loss_name((dotted(called) or "").rpartition(".")[2])
+    for index, argument in enumerate(arguments):
+        if argument.keyword is not None or argument.star or not isinstance(argument.value, cst.Subscript):
+            continue
+        surely = (is_loss and index < 2) or (path is not None and takes_tensors(path, index))
+        if surely and _is_item(argument.value, batch):
+            yield argument.value
 
 
 def _body(frame: Frame) -> cst.CSTNode:
@@ -233,6 +303,11 @@ def _uses(
                     uses.other.add(name)
                 elif attribute in ONLY_TENSORS:
                     uses.used[name] = True
+            case cst.Call(
+                func=cst.Attribute(value=cst.Comparison() as compared, attr=cst.Name(value=attribute))
+            ) if attribute in _OF_COMPARED:
+                for name in _compared(compared) & wanted:  # `(predicted == y).float()`
+                    uses.used[name] = True
             case cst.Call(func=called, args=arguments):
                 if (
                     uses.taken
@@ -247,6 +322,16 @@ def _uses(
                 pass
     uses.used = {name: sure for name, sure in uses.used.items() if name in wanted}
     return uses
+
+
+_OF_COMPARED = frozenset("float double int long type sum mean all any nonzero cpu cumsum view".split())
+"""What only tensors have of what a comparison gives: of lists, it gives a bool."""
+
+
+def _compared(node: cst.Comparison) -> set[str]:
+    """The names that are compared with something else."""
+    sides = (node.left, *(one.comparator for one in node.comparisons))
+    return {side.value for side in sides if isinstance(side, cst.Name)}
 
 
 def _is_item(node: cst.CSTNode, batch: str) -> bool:

@@ -293,10 +293,14 @@ def is_guarded(frame: Frame, kind: str, index: int, *, handled: bool = True) -> 
         if handled and current.handlers:
             return True
         function = current.function
-        if function is not None and is_marked_function(function):
+        if function is not None and (is_marked_function(function) or _TRIES.search(function.name)):
             return True
         current = current.caller
     return guards(frame.env.path, kind, index)
+
+
+_TRIES = re.compile(r"(?i)(?:cuda|gpu|xpu|npu|mps|triton)\w*_(?:available|supported|works)$")
+"""Functions that find out by trying whether there is an accelerator: `triton_xpu_available`."""
 
 
 def _is_first_of_many(frame: Frame) -> bool:

@@ -290,8 +290,19 @@ def check_device_object(frame: Frame, call: cst.BaseExpression, made: Value) -> 
     device = device_values.as_device(made)
     if not (isinstance(device, Accelerator) and device.type == "cuda" and device.index is None):
         return
-    if isinstance(call, cst.Call):
+    if isinstance(call, cst.Call) and not _is_without_index(frame, call):
         _check_current(frame, call)
+
+
+def _is_without_index(frame: Frame, call: cst.Call) -> bool:
+    """Whether the current device is named for one that has no index: `d if d.index is not None else torch.device("cuda")`."""
+    body = frame.source.module if frame.function is None else frame.function.node.body
+    return any(
+        isinstance(node, cst.IfExp)
+        and ".index" in frame.analysis.text(node.test)
+        and call in (node.body, node.orelse)
+        for node in walk(body)
+    )
 
 
 def check_choice(frame: Frame, node: cst.IfExp, test: Formula, then: Value, otherwise: Value) -> None:

@@ -42,7 +42,7 @@ from torchdev_lint.flow.syntax.trees import SCOPES, bound_to, dotted, last_name,
 from torchdev_lint.torch_api.modules import MODULE_EVIDENCE
 
 _PLACES = re.compile(
-    r"(?i)^prepare(?:_model)?$|deepspeed|dispatch_model|DataParallel$|^DDP$|fully_shard|FSDP|Trainer$"
+    r"(?i)^prepare(?:_model)?$|deepspeed|dispatch_model|DataParallel$|^DDP$|fully_shard|FSDP|Trainer$|^device_map$"
 )
 """Names of what says where modules are, in place of `to`."""
 _DEFAULTS = re.compile(r"\bset_default_(?:device|tensor_type)\b")
@@ -92,6 +92,7 @@ def _is_placed(node: cst.CSTNode) -> bool:
     """Whether the code leaves it to a library, or to a default device, where modules are."""
     return any(
         (isinstance(part, cst.Name) and _PLACES.search(part.value) is not None)
+        or (isinstance(part, cst.SimpleString) and part.raw_value == "device_map")  # `{"device_map": "cuda"}`
         or (isinstance(part, cst.WithItem) and "device" in last_name(getattr(part.item, "func", part.item)))
         for part in walk(node)
     )
@@ -217,11 +218,33 @@ def _beside(frame: Frame, nodes: Sequence[cst.CSTNode]) -> Iterator[UnmovedModul
             or not last_name(call.func)[:1].isupper()
             or is_told_where(frame, call)
             or (_is_torchs(frame, call) and not makes_module(frame, call))
+            or _is_only_shown(nodes, name)
         ):
             continue
         if not may_be_moved(frame, rest, name, but=statement):
             text = frame.analysis.text(beside[1])
             yield UnmovedModule(call, name, "beside", beside[0], text, _as_moved(frame, beside[0]))
+
+
+def _is_only_shown(nodes: Iterable[cst.CSTNode], name: str) -> bool:
+    """Whether a module is made to be printed, and for nothing else: wherever it is, nobody runs it."""
+    shown = {
+        id(part)
+        for node in nodes
+        if isinstance(node, cst.Call) and dotted(node.func) in _SHOWS
+        for part in walk(node)
+    }
+    uses = [
+        id(part) in shown
+        for node in nodes
+        if not isinstance(node, cst.AssignTarget)
+        for part in (node,)
+        if isinstance(part, cst.Name) and part.value == name
+    ]
+    return any(uses) and uses.count(False) == 1  # where it is bound
+
+
+_SHOWS = frozenset({"print", "summary", "logger.info", "logging.info", "pprint"})
 
 
 def _collections_of(made: set[str], nodes: Iterable[cst.CSTNode]) -> set[str]:

@@ -223,6 +223,13 @@ def call_module(frame: Frame, thing: Object, site: CallSite) -> Value:
     return frame.result_of(site.node)
 
 
+def check_inputs(frame: Frame, thing: Object, site: CallSite) -> None:
+    """A module of a library runs, `model.generate(ids)`: its inputs must be where it is, whatever is known of what it gives."""
+    state = frame.state(thing)
+    if not state.moves_inputs:
+        check_model_call(frame, site, Callee(site.callee, state.device, thing))
+
+
 def _begins_with_a_move(frame: Frame, state: State) -> bool:
     """Whether the first part of a container, or each of many, brings what it is given to itself: `nn.Sequential(*[Stage(b) for ...])`."""
     first = next((held for name, held in state.attributes.items() if name.startswith("[")), None)
