@@ -304,6 +304,20 @@ CASES: dict[str, tuple[str, Ways]] = {
             (('x, weight = batch["x"].to(device), batch["y"].shape', "x"), []),
         ],
     ),
+    "what has a method of arrays is an array": (
+        """
+        import numpy as np
+        import torch
+        from torch import nn
+
+        def run(image):
+            net = nn.Linear(3, 3).to("cuda")
+            with torch.inference_mode():
+                depth = net(image.to("cuda"))
+            np.save("depth.npy", depth{0})
+        """,
+        [(".astype(np.float32)", []), (".squeeze()", ["TDV010"])],
+    ),
     "a part of a batch that is compared": (
         """
         import torch

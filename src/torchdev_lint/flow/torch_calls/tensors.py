@@ -62,6 +62,8 @@ def call_method(frame: Frame, tensor: Tensor, name: str, site: CallSite) -> Valu
         if tensor.mapping and site.receiver is not None:
             assign(frame, site.receiver, moved)
         return moved
+    if name == "astype":
+        return UNKNOWN  # it is an array: somebody has made it one, or it never was a tensor
     if (tensor.batch or tensor.guess) and name == "rsample":
         return Tensor(tensor.device)  # it is a distribution, which draws where its parameters are
     if (tensor.batch or tensor.mapping) and name not in TENSOR_NAMES and name not in _MAPPING_METHODS:
