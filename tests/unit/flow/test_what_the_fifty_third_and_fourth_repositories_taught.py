@@ -318,6 +318,27 @@ CASES: dict[str, tuple[str, Ways]] = {
         """,
         [(".astype(np.float32)", []), (".squeeze()", ["TDV010"])],
     ),
+    "what a model gives is where its input was brought": (
+        """
+        import torch
+        from torch.nn import functional as F
+
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+        def evaluate(model, loader):
+            model.eval()
+            with torch.no_grad():
+                for x in loader:
+                    out = model({0})
+                    print(out{1}.numpy())
+        """,
+        [
+            (("x.to(device)", ""), ["TDV010"]),
+            (("x.to(device)", ".cpu()"), []),
+            (("x", ""), []),
+            (("x.to(next(model.parameters()).device)", ""), []),
+        ],
+    ),
     "a part of a batch that is compared": (
         """
         import torch

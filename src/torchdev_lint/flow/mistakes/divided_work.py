@@ -19,7 +19,7 @@ _MOST_AT_ONCE = 2
 
 
 def with_several(module: cst.Module, literals: Sequence[DeviceLiteral]) -> list[DeviceLiteral]:
-    """The literals; guarded are those that nothing guards in a class, function, or top level that names several of a type, or lists types."""
+    """The literals; as guarded count those of a class, function, or top level that names several of a type, or lists types."""
     bare = [one for one in literals if one.index is not None and not one.guarded]
     if len({(one.type, one.index) for one in bare}) < 2:
         return list(literals)

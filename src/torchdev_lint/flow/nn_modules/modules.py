@@ -208,7 +208,7 @@ def call_module(frame: Frame, thing: Object, site: CallSite) -> Value:
         # what a module of unknown class returns may be a container of tensors
         unread = not state.api.startswith("torch.nn.") and not library_facts.gives_tensor(frame, thing)
         return Tensor(
-            state.device,
+            _where_inputs_are(frame, state.device, site),
             scalar=is_loss and _is_reduced(state),
             batch=unread,
             guess=unread,
@@ -221,6 +221,22 @@ def call_module(frame: Frame, thing: Object, site: CallSite) -> Value:
                 return Tensor(device, scalar=argument.value.scalar, dims=argument.value.dims)
             return Tensor(device, scalar=is_loss and _is_reduced(state))
     return frame.result_of(site.node)
+
+
+def _where_inputs_are(frame: Frame, device: Device, site: CallSite) -> Device:
+    """Where a module is that the caller has put somewhere: where the function brings its inputs, or it raises."""
+    if not isinstance(device, Symbol):
+        return device
+    for argument in site.arguments:
+        given = tensor_values.tensor_device(frame, argument.value)
+        there = [] if given is None else [leaf for leaf in leaves(given) if isinstance(leaf, Accelerator)]
+        if given is not None and there and all(map(_was_moved_there, there)):
+            return given
+    return device
+
+
+def _was_moved_there(place: Accelerator) -> bool:
+    return place.origin is not None and place.origin.root().what == "moved"
 
 
 def check_inputs(frame: Frame, thing: Object, site: CallSite) -> None:
