@@ -36,7 +36,8 @@ when an explicit transfer to another accelerator is redirected, or when the stat
 Apart from modules that are built for an argument, only what is certain is reported. A value whose origin is unknown (an argument
 of a function that the file does not call, the result of a library's function) is taken to be in the right place; of other files,
 only those of the same project are read. Modules that move their inputs themselves are recognised when their class is in the
-file; `DataParallel`, `DistributedDataParallel` and models loaded with `device_map=` are never reported.
+file; `DataParallel`, `DistributedDataParallel` and models loaded with `device_map="auto"`, or for several devices, are never reported.
+`generate` of Transformers takes ids from the CPU since June 2026 (pull request 46590); before, it warns and raises, and it is reported.
 """
 
 from __future__ import annotations
