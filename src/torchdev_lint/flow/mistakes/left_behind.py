@@ -141,12 +141,11 @@ def _left_of_batch(frame: Frame, batch: str) -> dict[str, bool]:
     for node in walk(_body(frame)):
         match node:
             case cst.Assign(targets=[cst.AssignTarget(target=target)], value=value):
-                whole = dotted(target) == batch and _speaks_of_transfer(value)
-                if whole or (isinstance(target, cst.Subscript) and dotted(target.value) == batch):
-                    return {}  # it is moved as a whole, or filled here
+                if _moves_or_fills(target, value, batch):
+                    return {}
                 names.update(name for name, part in _pairs(target, value) if _is_item(part, batch))
             case cst.Call(func=cst.Attribute(value=receiver, attr=cst.Name(value=method))):
-                if dotted(receiver) == batch and method in ("items", "to", "cuda", "update"):
+                if dotted(receiver) == batch and method in _OF_THE_WHOLE:
                     return {}
                 moved = moved or (_is_item(receiver, batch) and _is_transfer(node))
             case _:
@@ -154,6 +153,17 @@ def _left_of_batch(frame: Frame, batch: str) -> dict[str, bool]:
     wanted = frozenset(name for name, times in names.items() if times == 1)
     uses = _uses(frame, doings, wanted, lambda _, value: _is_item(value, batch), batch)
     return uses.left() if moved or uses.moved else {}
+
+
+_OF_THE_WHOLE = frozenset({"items", "to", "cuda", "update"})
+"""Methods by which a batch is moved, or gone through, as a whole."""
+
+
+def _moves_or_fills(target: cst.BaseExpression, value: cst.BaseExpression, batch: str) -> bool:
+    """Whether an assignment moves a batch as a whole, or puts something into it."""
+    if isinstance(target, cst.Subscript):
+        return dotted(target.value) == batch
+    return dotted(target) == batch and _speaks_of_transfer(value)
 
 
 def _left_in_place(frame: Frame, batch: str) -> frozenset[int]:
@@ -167,11 +177,10 @@ def _left_in_place(frame: Frame, batch: str) -> frozenset[int]:
     for node in doings.about((batch,)):
         match node:
             case cst.Assign(targets=[cst.AssignTarget(target=target)], value=value):
-                whole = dotted(target) == batch and _speaks_of_transfer(value)
-                if whole or (isinstance(target, cst.Subscript) and dotted(target.value) == batch):
-                    return frozenset()  # it is moved as a whole, or filled here
+                if _moves_or_fills(target, value, batch):
+                    return frozenset()
             case cst.Call(func=cst.Attribute(value=cst.Name(value=name), attr=cst.Name(value=method))) if (
-                name == batch and method in ("items", "to", "cuda", "update")
+                name == batch and method in _OF_THE_WHOLE
             ):
                 return frozenset()
             case cst.Call(func=called, args=arguments):

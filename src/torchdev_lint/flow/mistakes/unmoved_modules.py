@@ -234,13 +234,7 @@ def _is_only_shown(nodes: Iterable[cst.CSTNode], name: str) -> bool:
         if isinstance(node, cst.Call) and dotted(node.func) in _SHOWS
         for part in walk(node)
     }
-    uses = [
-        id(part) in shown
-        for node in nodes
-        if not isinstance(node, cst.AssignTarget)
-        for part in (node,)
-        if isinstance(part, cst.Name) and part.value == name
-    ]
+    uses = [id(node) in shown for node in nodes if isinstance(node, cst.Name) and node.value == name]
     return any(uses) and uses.count(False) == 1  # where it is bound
 
 
