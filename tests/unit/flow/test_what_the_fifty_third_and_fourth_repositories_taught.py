@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import pytest
 
@@ -366,46 +365,3 @@ CASES: dict[str, tuple[str, Ways]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_wrong_and_right(name: str, told_each_time: Callable[[str, Ways], None]) -> None:
     told_each_time(*CASES[name])
-
-
-TRAINS = """
-import torch
-from torch import nn
-
-device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-
-def train():
-    net = nn.Linear(3, 3){0}
-    opt = torch.optim.Adam(net.parameters())
-    loss = net(torch.zeros(2, 3){1}).sum()
-    loss.backward()
-    opt.step()
-    torch.save(net.state_dict(), "best_model.pth")
-
-print("on", device)
-train()
-"""
-PLOTS = """
-import torch
-from torch import nn
-
-net = nn.Linear(3, 3)
-net.load_state_dict(torch.load("best_model.pth"))
-print(net(torch.zeros(2, 3)))
-"""
-
-
-@pytest.mark.parametrize(
-    ("model", "batch", "told"),
-    [("", "", []), (".to(device)", ".to(device)", ["TDV009"])],
-    ids=["printed only", "used"],
-)
-def test_a_device_that_is_chosen_and_never_used(
-    tmp_path: Path,
-    model: str,
-    batch: str,
-    told: list[str],
-    checked: Callable[[Path, dict[str, str], str], list[str]],
-) -> None:
-    files = {"train.py": TRAINS.replace("{0}", model).replace("{1}", batch), "plots.py": PLOTS}
-    assert checked(tmp_path, files, "plots.py") == told

@@ -84,18 +84,9 @@ _LEFT_OUT = re.compile(r"(?s)\"\"\".*?\"\"\"|'''.*?'''|#[^\n]*")
 """What a text says to its readers."""
 
 
-_CHOSEN = re.compile(r"(?m)^(?P<name>\w*device\w*)[ \t]*=[^=\n][^\n]*(?:\bcuda\b|is_available\()[^\n]*$")
-_SHOWN = re.compile(r"(?m)^[ \t]*print\([^\n]*$")
-
-
 def said(text: str) -> str:
-    """A text less its comments and documentation, and less a device that it chooses and never uses."""
-    told = _LEFT_OUT.sub("", text)
-    chosen = _CHOSEN.search(told)
-    if chosen is None:
-        return told
-    rest = _SHOWN.sub("", told[: chosen.start()] + told[chosen.end() :])
-    return told if re.search(rf"\b{chosen['name']}\b", rest) else rest
+    """A text less its comments and documentation."""
+    return _LEFT_OUT.sub("", text)
 
 
 def stays_on_host(analysis: Analysis, name: str) -> bool:
