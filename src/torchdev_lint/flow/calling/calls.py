@@ -532,6 +532,10 @@ def _call_on_attributes(frame: Frame, owner: Object, name: str, site: CallSite) 
     return frame.state(owner).attributes.get(under or "", UNKNOWN)
 
 
+_COMPUTES = module_api.MODEL_METHODS | {"update"}
+"""Methods by which a library's modules compute with what they are given; metrics are updated."""
+
+
 def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -> Value:
     """The result of a method of an object."""
     state = frame.state(thing)
@@ -633,7 +637,7 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
         frame, thing, name, site
     )
     if known is not None:
-        if name in module_api.MODEL_METHODS | {"update"} and state.kind == "module":
+        if name in _COMPUTES and state.kind == "module":
             modules.check_inputs(frame, thing, site)
         return known
     if (

@@ -82,7 +82,11 @@ def item(frame: Frame, target: cst.Name, value: Object) -> Tensor | None:
 
 def read_in_place(frame: Frame, taken: cst.Subscript, value: Object) -> Tensor | None:
     """What `batch["y"]` is in `loss(net(x), batch["y"])`, if `batch["x"]` is moved and it nowhere is; None if nothing tells."""
-    if not isinstance(taken.value, cst.Name) or frame.state(value).kind != "unknown":
+    if (
+        not isinstance(taken.value, cst.Name)
+        or not _is_item(taken, taken.value.value)
+        or frame.state(value).kind != "unknown"
+    ):
         return None
     left = frame.analysis.learn(_left_in_place, frame, taken.value.value)
     return _left(taken, sure=True) if id(taken) in left else None
@@ -190,6 +194,8 @@ def _left_in_place(frame: Frame, batch: str) -> frozenset[int]:
                     given.setdefault(_key(one), []).append(id(one))
             case _:
                 pass
+    if not (moved and given):
+        return frozenset()
     for part in walk(_body(frame)):
         if isinstance(part, cst.Subscript) and _is_item(part, batch):
             read[_key(part)] += 1
@@ -197,7 +203,7 @@ def _left_in_place(frame: Frame, batch: str) -> frozenset[int]:
         place
         for key, places in given.items()
         # it is given as a tensor wherever it is read: nobody brings it anywhere, or asks whether it is there
-        if moved and key not in moved and read[key] == len(places) and not _NO_TENSOR.search(key)
+        if key not in moved and read[key] == len(places) and not _NO_TENSOR.search(key)
         for place in places
     )
 
@@ -217,14 +223,17 @@ def _items_given_as_tensors(
     frame: Frame, called: cst.BaseExpression, arguments: Sequence[cst.Arg], batch: str
 ) -> Iterator[cst.Subscript]:
     """The items of a batch that a call surely takes as tensors."""
-    path = resolved_path(frame, called)
-    is_loss = path is None and is_loss_name((dotted(called) or "").rpartition(".")[2])
+    path, name = resolved_path(frame, called), (dotted(called) or "").rpartition(".")[2]
     for index, argument in enumerate(arguments):
         if argument.keyword is not None or argument.star or not isinstance(argument.value, cst.Subscript):
             continue
-        surely = (is_loss and index < 2) or (path is not None and takes_tensors(path, index))
-        if surely and _is_item(argument.value, batch):
+        if _is_item(argument.value, batch) and _takes_tensor(path, name, index):
             yield argument.value
+
+
+def _takes_tensor(path: str | None, name: str, index: int) -> bool:
+    """Whether a call surely takes a tensor in a place: of a path that is known, or else of a loss, by its name, the two first."""
+    return is_loss_name(name) and index < 2 if path is None else takes_tensors(path, index)
 
 
 def _body(frame: Frame) -> cst.CSTNode:
@@ -442,10 +451,7 @@ def _given_as_tensors(
     for index, argument in enumerate(arguments):
         if not isinstance(argument.value, cst.Name) or argument.keyword is not None or argument.star:
             continue
-        if path is not None:
-            if takes_tensors(path, index):
-                yield argument.value.value, True
-        elif is_loss_name(name) and index < 2:  # whose two first arguments are tensors
+        if _takes_tensor(path, name, index):
             yield argument.value.value, True
-        elif _NETWORK.search(name) is not None:
+        elif path is None and _NETWORK.search(name) is not None:
             yield argument.value.value, False

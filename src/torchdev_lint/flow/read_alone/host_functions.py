@@ -195,8 +195,10 @@ def _reads_what_it_makes(node: cst.FunctionDef) -> bool:
     for part in walk(node.body):
         match part:
             case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=value):
-                plain = isinstance(value, cst.Call) and _is_made_on_host(value)
-                made = made | {name} if plain else made - {name}
+                if isinstance(value, cst.Call) and _is_made_on_host(value):
+                    made.add(name)
+                else:
+                    made.discard(name)
             case cst.Call(func=cst.Attribute(value=cst.Name(value=name), attr=cst.Name(value="numpy"))):
                 if name in made:
                     return True
