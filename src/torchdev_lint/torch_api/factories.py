@@ -60,19 +60,26 @@ HOST_ENGINES = {"torch.quasirandom.SobolEngine": frozenset({"draw", "draw_base2"
 GIVES_ENGINE = frozenset({"reset", "fast_forward"})
 """Methods of such a class that give the object itself."""
 
-LEGACY_HOST_TYPES = frozenset(
-    {
-        "torch." + name
-        for name in (
-            "FloatTensor DoubleTensor HalfTensor BFloat16Tensor ByteTensor CharTensor ShortTensor IntTensor LongTensor "
-            "BoolTensor"
-        ).split()
-    }
-)
-"""Legacy constructors: on the CPU whatever the default device (the type names the backend)."""
+LEGACY_DTYPES = {
+    "torch.Tensor": "float32",
+    "torch.FloatTensor": "float32",
+    "torch.DoubleTensor": "float64",
+    "torch.HalfTensor": "float16",
+    "torch.BFloat16Tensor": "bfloat16",
+    "torch.ByteTensor": "uint8",
+    "torch.CharTensor": "int8",
+    "torch.ShortTensor": "int16",
+    "torch.IntTensor": "int32",
+    "torch.LongTensor": "int64",
+    "torch.BoolTensor": "bool",
+}
+"""Legacy constructors, and the types of their elements (torch/csrc/tensor/python_tensor.cpp)."""
 
 LEGACY_DEFAULT_TYPE = "torch.Tensor"
 """The legacy constructor of the default tensor type."""
+
+LEGACY_HOST_TYPES = frozenset(LEGACY_DTYPES) - {LEGACY_DEFAULT_TYPE}
+"""Legacy constructors that are on the CPU whatever the default device (the type names the backend)."""
 
 LIKE = frozenset(
     {

@@ -92,3 +92,6 @@ ON_HOST = re.compile(r"(?:optimum\.(?:neuron|intel)|transformers_neuronx|tensorr
 SET_DEFAULT_DEVICE = frozenset({"pyro"})
 """Libraries whose programs set the default device (`torch.set_default_device`, `torch.set_default_tensor_type`) to run on an
 accelerator: Pyro's examples and tests all do (https://github.com/pyro-ppl/pyro/blob/dev/examples/hmm.py)."""
+
+OPTIONS = frozenset({"absl.flags.FLAGS"})
+"""What holds the options of a command line, each an attribute (https://abseil.io/docs/python/guides/flags)."""

@@ -446,6 +446,7 @@ model(data.x)
         device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         boxes, scores = torch.rand(4, 4, device=device), torch.rand(4, device=device)
         keep = box_ops.batched_nms(boxes, scores, torch.arange(4), 0.5)
+        unittest.main()
         """,
         """
         from torchvision.ops import boxes as box_ops

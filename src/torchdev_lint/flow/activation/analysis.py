@@ -160,6 +160,8 @@ class Analysis:
     """By object and attribute name, for modules."""
     handed: dict[Key, bool] = field(default_factory=dict)
     """For parameters (by key) of functions that the module's own code calls: whether they only got CPU tensors."""
+    handed_tensors: set[Key] = field(default_factory=set)
+    """The parameters that some call gives a tensor which need not be on the CPU."""
     of_modules: set[Key] = field(default_factory=set)
     """The parameters (by key) of methods of modules."""
     built_at_top: set[int] = field(default_factory=set)
@@ -204,6 +206,8 @@ class Analysis:
         if self.at_top:
             on_host = tensor or (isinstance(value, Object) and not moved)
             self.handed[key] = on_host and self.handed.get(key, True)
+        if isinstance(value, Tensor) and not tensor:
+            self.handed_tensors.add(key)
         sent = tensor and (moved or is_private)
         self.sent_to_host[key] = sent and self.sent_to_host.get(key, True)
 

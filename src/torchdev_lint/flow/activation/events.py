@@ -348,7 +348,8 @@ class DeviceMisuse:
 
     `form` is `comparison` (a `torch.device` with a string), `text` (as if it were a string itself), `truth` (of an index that
     may be 0), `call` (`x.is_cuda()`), `name` (a device string that PyTorch does not know), `context` (`torch.cuda.device(...)`,
-    a context manager, as a device) or `negative-index` (`get_device()` of a tensor that may be on the CPU). `text` is the
+    a context manager, as a device), `container` (`.to(device)` of a list or a tuple: `other`), `module` (`torch.cuda(0)`), `legacy`
+    (`torch.FloatTensor(..., device=device)`) or `negative-index` (`get_device()` of a tensor that may be on the CPU). `text` is the
     source of the thing misused, `other` of what it is used with. `replaced` is the node that `replacement` may be written for
     (None: what was meant is not known). `always`: a comparison's result.
     """

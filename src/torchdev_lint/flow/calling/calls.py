@@ -90,6 +90,7 @@ from torchdev_lint.flow.mistakes import (
     literals,
     lost_index,
     moved_outputs,
+    no_tensors,
 )
 from torchdev_lint.flow.nn_modules import (
     brought_by_hooks,
@@ -138,6 +139,7 @@ def visit_Call(frame: Frame, node: cst.Call) -> Value:
         if name in current_device.THREAD_METHODS:
             current_device.check_thread(frame, site)
         frame.discarded = discarded
+        no_tensors.check_method(frame, receiver, name, site)
         if name == "to":
             moved_outputs.check(frame, site)
         result = call_attribute(frame, receiver, name, site)

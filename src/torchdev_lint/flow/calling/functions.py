@@ -40,7 +40,7 @@ from torchdev_lint.flow.instances.handed_functions import may_move
 from torchdev_lint.flow.instances.objects import escape, forget_attributes
 from torchdev_lint.flow.mistakes import literals, unstated_devices
 from torchdev_lint.flow.nn_modules import load_helpers, loaded_parts, placements, seen_to_work
-from torchdev_lint.flow.project import defaults_met
+from torchdev_lint.flow.project import defaults_met, settings_given
 from torchdev_lint.flow.project.accelerator_needs import insists
 from torchdev_lint.flow.project.overridden_defaults import is_overridden
 from torchdev_lint.flow.read_alone import device_takers
@@ -192,6 +192,7 @@ def call(frame: Frame, function: Function, site: CallSite, sent: Argument | None
     child.env.names = _bind(child, function, site)
     if frame.analysis.at_top:
         defaults_met.note(frame, function.node)
+        settings_given.note(frame, function, child.env.names)
     if child.source.foreign and not frame.source.foreign:
         child.handed = dict(child.env.names)
     if sent is not None:

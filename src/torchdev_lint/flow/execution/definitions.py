@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from torchdev_lint.flow.activation.frame import Frame, statement
@@ -96,11 +98,16 @@ def _template(model: ClassModel) -> Function | None:
     return function if function.node is inherited else None
 
 
+_TESTS = re.compile(r"\bTestCase\b|\bunittest\.\w")
+"""What a file says that has tests; others import `unittest` and make nothing of it."""
+
+
 @statement(cst.Import)
 def visit_Import(frame: Frame, node: cst.Import) -> None:
     for alias in node.names:
         path = _dotted_name(alias.name)
-        frame.analysis.imported.add(path.partition(".")[0])
+        if path != "unittest" or _TESTS.search(frame.analysis.written):
+            frame.analysis.imported.add(path.partition(".")[0])
         if alias.asname is not None and isinstance(alias.asname.name, cst.Name):
             frame.bind(alias.asname.name.value, frame.analysis.imports.imported(frame, path, ""))
         else:

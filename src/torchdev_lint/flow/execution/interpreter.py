@@ -72,7 +72,7 @@ from torchdev_lint.flow.mistakes import (
 )
 from torchdev_lint.flow.mistakes.divided_work import with_several
 from torchdev_lint.flow.nn_modules import checkpoints, loaded_models
-from torchdev_lint.flow.project import defaults_met, driven
+from torchdev_lint.flow.project import defaults_met, driven, settings_given
 from torchdev_lint.flow.project.accelerator_needs import parts_for_accelerators
 from torchdev_lint.flow.project.accelerator_programs import parts_for_accelerators_only
 from torchdev_lint.flow.project.projects import Project, sets_default_device
@@ -279,6 +279,7 @@ def read_alone(analysis: Analysis, function: Function) -> None:
     analysis.on_host = works_on_host(function) or builds
     child.env.names = bind_symbolically(function)
     child.env.names |= dict.fromkeys(sequence_parameters(definition, function), Many(UNKNOWN))
+    child.env.names |= settings_given.given_to(analysis, function)
     replaced = (REPLACED, id(function.node)) in analysis.notes
     if not analysis.on_host and not replaced:
         given = _tensors_given(analysis, function)

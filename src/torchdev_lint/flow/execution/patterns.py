@@ -9,7 +9,7 @@ import libcst as cst
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.calling.callsites import Argument, CallSite
 from torchdev_lint.flow.domain.immutable import replace
-from torchdev_lint.flow.domain.lattice import LOADED, UNKNOWN_DEVICE, Cpu, Level, Symbol, conflict
+from torchdev_lint.flow.domain.lattice import LOADED, UNKNOWN_DEVICE, Cpu, Level, Origin, Symbol, conflict
 from torchdev_lint.flow.domain.values import (
     UNKNOWN,
     AnyOf,
@@ -43,7 +43,8 @@ from torchdev_lint.flow.instances.objects import (
 from torchdev_lint.flow.mistakes import host_reads, left_behind, literals, optimizer_states
 from torchdev_lint.flow.nn_modules import loaded_parts, looped_parameters, module_containers
 from torchdev_lint.flow.nn_modules.registration import attach, noted
-from torchdev_lint.flow.syntax.trees import dotted
+from torchdev_lint.flow.syntax.trees import dotted, last_name
+from torchdev_lint.torch_api.factories import TAKES_DATA
 from torchdev_lint.torch_api.modules import CONTAINERS, WORDS
 
 
@@ -265,6 +266,17 @@ def _is_converted(frame: Frame) -> bool:
             return False
 
 
+def _is_new(origin: Origin | None) -> bool:
+    """Whether a tensor is one that a factory made of data, `torch.tensor(bounds)`, and not several that a call has given."""
+    root = None if origin is None else origin.root()
+    return (
+        root is not None
+        and root.what == "factory"
+        and isinstance(root.node, cst.Call)
+        and f"torch.{last_name(root.node.func)}" in TAKES_DATA
+    )
+
+
 def part_of(value: Value, index: int, count: int | None) -> Value:
     """The part that unpacking gives to the target at `index` (of `count`, None when there is a star)."""
     match value:
@@ -278,6 +290,8 @@ def part_of(value: Value, index: int, count: int | None) -> Value:
             return Object(("item", key, repr(index)), f"{text}[{index}]" if text else "")
         case Tensor(dims=dims) if dims:
             return element_of(value)  # rows, or numbers
+        case Tensor(device=Cpu(origin=origin), batch=False, guess=False) if _is_new(origin):
+            return element_of(value)
         case Tensor(device=device, guess=guess):
             # unpacking a module's output or a batch: a tuple of tensors
             return Tensor(device, guess=guess)

@@ -67,6 +67,7 @@ from torchdev_lint.flow.torch_calls.device_values import as_device
 from torchdev_lint.flow.torch_calls.tensor_values import moved_tensor
 from torchdev_lint.torch_api import dtypes, tensor_methods
 from torchdev_lint.torch_api.devices import DEVICE_NAME
+from torchdev_lint.torch_api.libraries import OPTIONS
 from torchdev_lint.torch_api.modules import CONTAINERS, IN_PLACE_MOVES
 from torchdev_lint.torch_api.tensor_surface import TENSOR_NAMES
 
@@ -82,6 +83,8 @@ def get_attribute(frame: Frame, receiver: Value, name: str, node: cst.CSTNode) -
             return Literal("torch")
         case Api(path=path) if name == "__name__":
             return Literal(path.rpartition(".")[2])
+        case Api(path=path) if path in OPTIONS:
+            return Object(("attr", ("options", path), name), f"{path.rpartition('.')[2]}.{name}")
         case Api(path=path):
             full = f"{path}.{name}"
             return Dtype() if full in dtypes.DTYPES else Api(full)

@@ -115,16 +115,15 @@ def _is_tensor_there(
     """Whether a thing is shown to be a tensor that is used again, and whether the result may be assigned to it."""
     if isinstance(receiver, cst.Name) and _is_entry(whole, receiver.value):
         return True, False
-    if isinstance(receiver, cst.Name) and _is_asked_for_tensor(whole, receiver.value, site.node):
-        runs_over = any(
-            isinstance(loop, cst.For) and is_target(loop.target, receiver.value) for loop in walk(whole)
-        )
+    path = dotted(receiver)
+    if path is not None and _is_asked_for_tensor(whole, path, site.node):
+        runs_over = any(isinstance(loop, cst.For) and is_target(loop.target, path) for loop in walk(whole))
         return runs_over or _used_later(frame, site), not runs_over
     return _is_no_module(whole, receiver) and _used_later(frame, site), True
 
 
 def _is_asked_for_tensor(whole: cst.CSTNode, name: str, node: cst.CSTNode) -> bool:
-    """Whether code runs only where a name holds a tensor: `if torch.is_tensor(v): v.to(device)`."""
+    """Whether code runs only where a name, or an attribute, holds a tensor: `if torch.is_tensor(v): v.to(device)`."""
     return any(
         isinstance(branch, cst.If)
         and _asks_for_tensor(branch.test, name)
@@ -137,13 +136,10 @@ def _asks_for_tensor(test: cst.BaseExpression, name: str) -> bool:
     match test:
         case cst.BooleanOperation(left=left, operator=cst.And(), right=right):
             return _asks_for_tensor(left, name) or _asks_for_tensor(right, name)
-        case cst.Call(func=function, args=[cst.Arg(value=cst.Name(value=asked))]):
-            return asked == name and dotted(function) in ("torch.is_tensor", "is_tensor")
-        case cst.Call(
-            func=cst.Name(value="isinstance"),
-            args=[cst.Arg(value=cst.Name(value=asked)), cst.Arg(value=kind)],
-        ):
-            return asked == name and dotted(kind) in ("torch.Tensor", "Tensor")
+        case cst.Call(func=function, args=[cst.Arg(value=asked)]):
+            return dotted(asked) == name and dotted(function) in ("torch.is_tensor", "is_tensor")
+        case cst.Call(func=cst.Name(value="isinstance"), args=[cst.Arg(value=asked), cst.Arg(value=kind)]):
+            return dotted(asked) == name and dotted(kind) in ("torch.Tensor", "Tensor")
         case _:
             return False
 

@@ -21,6 +21,7 @@ from torchdev_lint.flow.domain.values import Function
 from torchdev_lint.flow.instances.classes import ClassModel
 from torchdev_lint.flow.mistakes import moved_too_early
 from torchdev_lint.flow.project.callers_elsewhere import SAYS_HOST
+from torchdev_lint.flow.project.defaults_elsewhere import managers
 from torchdev_lint.flow.project.project_calls import argument_given
 from torchdev_lint.flow.read_alone.evidence import TESTING, has_tests
 from torchdev_lint.flow.read_alone.host_functions import HOST_CLASS, HOST_FILE, works_on_host
@@ -74,12 +75,12 @@ def settle(analysis: Analysis, known: Sequence[Event], met: Sequence[Function]) 
         if (
             isinstance(node, cst.FunctionDef)
             and _MAKES.search(analysis.text(node)) is not None
-            and not _is_placed(node)
+            and not _is_placed(analysis, node)
         ):
             told += _in_function(function, node)
     models = list(dict.fromkeys(function.owner for function in met if function.owner is not None))
     for model in models:
-        if not HOST_CLASS.search(model.name) and not _is_placed(model.node):
+        if not HOST_CLASS.search(model.name) and not _is_placed(analysis, model.node):
             told += _in_class(model, models)
             told += moved_too_early.check(model)
     # where a literal names a device, nothing is said of the module that it is for
@@ -88,12 +89,20 @@ def settle(analysis: Analysis, known: Sequence[Event], met: Sequence[Function]) 
     return list({id(event.node): event for event in reversed(told)}.values())[::-1]
 
 
-def _is_placed(node: cst.CSTNode) -> bool:
+def _is_placed(analysis: Analysis, node: cst.CSTNode) -> bool:
     """Whether the code leaves it to a library, or to a default device, where modules are."""
+    within = [
+        last_name(getattr(part.item, "func", part.item))
+        for part in walk(node)
+        if isinstance(part, cst.WithItem)
+    ]
+    if any("device" in name for name in within) or (
+        within and not managers(analysis).isdisjoint(within)  # those of the project that enter `torch.device`
+    ):
+        return True
     return any(
         (isinstance(part, cst.Name) and _PLACES.search(part.value) is not None)
         or (isinstance(part, cst.SimpleString) and part.raw_value == "device_map")  # `{"device_map": "cuda"}`
-        or (isinstance(part, cst.WithItem) and "device" in last_name(getattr(part.item, "func", part.item)))
         for part in walk(node)
     )
 

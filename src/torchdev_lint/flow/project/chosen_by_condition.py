@@ -31,8 +31,9 @@ def _beside_cpu(module: cst.Module) -> frozenset[int]:
                 one, other = bound[1], else_bound[1]
             case cst.Call(
                 func=cst.Attribute(value=cst.Dict() as table, attr=cst.Name(value="get")),
-                args=[_, cst.Arg(value=instead)],
-            ) if names_cpu(instead):
+                args=[cst.Arg(value=key), cst.Arg(value=instead)],
+            ) if names_cpu(instead) or (isinstance(key, cst.Name) and instead.deep_equals(key)):
+                # `{"gpu": "cuda:0"}.get(name, name)`: another name is the device itself
                 found.update(id(part) for part in walk(table))
                 continue
             case cst.Subscript(

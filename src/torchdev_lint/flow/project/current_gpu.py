@@ -47,7 +47,7 @@ def stays_on_current_gpu(analysis: Analysis) -> bool:
 
 def _stays(analysis: Analysis) -> bool:
     if not analysis.imports.is_known():
-        return False
+        return "__main__" in analysis.written and _MAKES_CURRENT.search(said(analysis.written)) is not None
     if _is_given_the_current(analysis, analysis.source.path, {analysis.source.path}):
         return True
     if analysis.imports.is_for_others():

@@ -413,12 +413,15 @@ class Reading:
                     node = over
                 case cst.UnaryOperation():
                     node = over
-                case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))]):
+                case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=value):
+                    within = max(
+                        self.order.get(id(part), 0) for part in walk(value)
+                    )  # `g = g / 2` takes the old one
                     for part in self.nodes.values():
                         if (
                             isinstance(part, cst.Name)
                             and part.value == name
-                            and self.order[id(part)] > self.order[id(node)]
+                            and self.order[id(part)] > within
                         ):
                             yield from self._moves_at_once(part, along=along)
                     return

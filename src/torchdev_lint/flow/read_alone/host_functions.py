@@ -13,6 +13,7 @@ import libcst as cst
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.domain.values import Api, Class, Function, Object, alternatives
 from torchdev_lint.flow.read_alone.evidence import TENSOR_ANNOTATION
+from torchdev_lint.flow.syntax.docstrings import are_told_on_host
 from torchdev_lint.flow.syntax.trees import dotted, remembered, walk
 from torchdev_lint.torch_api.libraries import ON_HOST
 
@@ -56,6 +57,8 @@ HOST_CLASS = re.compile(
     r"(?:Dataset|DataModule|Processing|Collat\w+|Transforms?|Augment\w*|Tokenizer\w*|TaskEncoder|Plotter|Visuali[sz]er|TestCase|Tests?|Reader|Writer)$|"
     r"Checkpoint(?:Saver|Loader|Converter)\w*$"
 )
+_TOKENIZER = re.compile(r"Tokenizer\w*$")
+"""Those that are modules embed what they are given, and follow the model."""
 _HOST_BASE = re.compile(rf"{HOST_CLASS.pattern}|Loader$")
 """Classes, by their name or that of a base, whose methods work on the host."""
 
@@ -161,7 +164,9 @@ def works_on_host(function: Function) -> bool:
         return True
     if _ON_CPU.search(function.name) or _converts_entries(function.node):
         return True
-    if isinstance(function.node, cst.FunctionDef) and _reads_what_it_makes(function.node):
+    if isinstance(function.node, cst.FunctionDef) and (
+        _reads_what_it_makes(function.node) or are_told_on_host(function.node)
+    ):
         return True
     if is_computed(function) or any(one in ("fixture", "parametrize") for one in function.decorators):
         return True
@@ -170,7 +175,7 @@ def works_on_host(function: Function) -> bool:
         return False
     if function.name == "__call__" and not owner.is_module and not _speaks_of_tensors(function):
         return True  # transforms, collate functions, metrics
-    if HOST_CLASS.search(owner.name):
+    if HOST_CLASS.search(owner.name) and not (owner.is_module and _TOKENIZER.search(owner.name)):
         return True
     paths = [base.path for given in owner.bases for base in alternatives(given) if isinstance(base, Api)]
     if any(map(ON_HOST.match, paths)):

@@ -6,6 +6,8 @@ import re
 
 import libcst as cst
 
+from torchdev_lint.flow.syntax.trees import remembered
+
 _TENSOR = (
     r"[:`~!]*(?:(?:py:)?(?:obj|class):`~?)?(?:(?:py)?torch[. ])?"
     r"(?:(?:cuda\.)?(?:Float|Long|Bool|Int|Double|Half|Byte)?Tensor|tensors?)\b`?"
@@ -39,6 +41,20 @@ def is_number_told(node: cst.FunctionDef | cst.Lambda, name: str) -> bool:
         )
         is not None
     )
+
+
+_HOST = re.compile(
+    r"(?im)^[ \t\"']*(?:[-*][ \t]*|:param[ \t]+)?(?!\w*device)[a-z_]\w*(?:,[ \t]*\w+)*[ \t]*(?:\([^)\n]*\)[ \t]*)?:"
+    r"(?![^\n]*(?:gpu|cuda|device|accelerator))[^\n]*\b(?:cpu|host)\b"
+)
+"""What is told of a parameter that is on the host: `ids: host token ids`, `w, h: cpu double`."""
+
+
+@remembered(cst.FunctionDef)
+def are_told_on_host(node: cst.FunctionDef) -> bool:
+    """Whether the function's documentation says that it is given tensors of the host."""
+    text = node.get_docstring(clean=False)
+    return text is not None and _HOST.search(text) is not None
 
 
 def _is_told(text: str, name: str) -> bool:

@@ -67,6 +67,8 @@ def check(frame: Frame, site: CallSite, made: Device, *, draws_indices: bool = F
         return  # two accelerators of one type share their kind of generator
     if found.level == Level.POSSIBLE and isinstance(found.right, Symbol) and not found.right.text:
         return  # where something else keeps what it was given: that may well be the host
+    if found.level == Level.POSSIBLE and _is_stated_on_host(found) and site.keyword("device") is None:
+        return  # it is on the CPU on purpose: so is what it is for
     if draws_indices and (found.level == Level.POSSIBLE or not _runs_from_the_module(frame)):
         return  # the caller may have set a default device: indices are drawn there
     if frame.source.foreign:
@@ -98,6 +100,14 @@ def check(frame: Frame, site: CallSite, made: Device, *, draws_indices: bool = F
             draws_indices=draws_indices,
         ),
     )
+
+
+def _is_stated_on_host(found: Conflict) -> bool:
+    """Whether the generator was told that it is the CPU's, `torch.Generator("cpu")`, and the other is on a device that is given."""
+    if not isinstance(found.left, Cpu) or found.left.origin is None or not isinstance(found.right, Symbol):
+        return False
+    made = found.left.origin.root().node
+    return isinstance(made, cst.Call) and bool(made.args)
 
 
 def _publish_in_call(frame: Frame, site: CallSite, found: Conflict, *, draws_indices: bool) -> None:

@@ -180,10 +180,15 @@ def _stands_for_nothing(frame: Frame, path: str, site: CallSite) -> bool:
 
 
 def _may_be_tensor(frame: Frame, value: Value) -> bool:
-    """Whether the value is an attribute of something or a part of it: it stays where it is if it is a tensor."""
+    """Whether the value is an attribute of something or a part of it: it stays where it is if it is a tensor.
+
+    Or a parameter that a call gives a tensor.
+    """
     match value:
         case Object(key=("attr" | "item", *_) as key):
             return not truths.is_of_array(frame, key)
+        case Object(key=("parameter", *_) as key):
+            return key in frame.analysis.handed_tensors
         case Either(_, then, otherwise):
             return any(isinstance(one, Tensor) or _may_be_tensor(frame, one) for one in (then, otherwise))
         case _:
@@ -304,6 +309,9 @@ def _is_of_number_parameter(frame: Frame, value: Value) -> bool:
 
 def legacy(frame: Frame, path: str, site: CallSite) -> Value:
     device = frame.default_device() if path == factories.LEGACY_DEFAULT_TYPE else CPU
+    told = site.keyword("device")
+    if told is not None and told.value != NONE:
+        device = device_values.as_device(told.value)  # it is refused elsewhere, and that is told
     given = [] if site.has_star() else site.positional()
     # sizes, or data
     dims = len(given) if len(given) > 1 else dimensions(frame, "torch.tensor", site)

@@ -33,7 +33,7 @@ from torchdev_lint.flow.domain.values import (
 from torchdev_lint.flow.execution import truths
 from torchdev_lint.flow.instances.objects import forget_device
 from torchdev_lint.flow.libraries import library_calls
-from torchdev_lint.flow.mistakes import host_arguments, pinned_memory, unstated_devices
+from torchdev_lint.flow.mistakes import host_arguments, literals, no_tensors, pinned_memory, unstated_devices
 from torchdev_lint.flow.nn_modules import (
     checkpoints,
     copies,
@@ -108,6 +108,7 @@ def call_api(frame: Frame, path: str, site: CallSite) -> Value:
     if path in module_api.RUNS_ON_BATCHES:
         return model_runs.run_on_batches(frame, path, site)
     if path.startswith("torch"):
+        no_tensors.check_call(frame, path, site)
         if name[:1].isupper():
             frame.analysis.instances.add(id(site.node))
         found = _torch(frame, path, site)
@@ -255,6 +256,7 @@ def _torch(frame: Frame, path: str, site: CallSite) -> Value | None:
     if path in factories.LEGACY_HOST_TYPES or path == factories.LEGACY_DEFAULT_TYPE:
         return torch_factories.legacy(frame, path, site)
     if path.startswith("torch.cuda.") and path.endswith("Tensor"):
+        literals.see_needed(frame, site.node, path)
         return Tensor(Accelerator("cuda", None, Origin(site.node, "made")))
     if path in module_api.PARAMETER_TYPES:
         first = site.get(0, "data")

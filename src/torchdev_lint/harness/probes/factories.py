@@ -69,6 +69,16 @@ def floattensor(x: Tensor) -> None:
     torch.FloatTensor([1.0, 2, 3, 4]) + x
 
 
+@probe("torch/csrc/utils/tensor_new.cpp, check_legacy_ctor_device", raises="legacy constructor expects")
+def legacy_told_where(x: Tensor) -> None:
+    torch.FloatTensor([1.0, 2, 3, 4], device=x.device)
+
+
+@probe("torch/csrc/utils/tensor_new.cpp, check_legacy_ctor_device", raises="legacy constructor expects")
+def new_told_where(x: Tensor, c: Tensor) -> None:
+    c.new([1.0, 2, 3, 4], device=x.device)
+
+
 @probe("the documentation of the factory")
 def cuda_floattensor(x: Tensor, c: Tensor) -> None:
     assert (torch.cuda.FloatTensor([1.0, 2, 3, 4]) + x).is_cuda

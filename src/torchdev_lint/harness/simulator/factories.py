@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from torch import Tensor
@@ -185,6 +185,8 @@ def _install_data_factories(patches: Patches) -> None:
         )
 
     def legacy_new(self: Tensor, *args: Any, device: Any = None, **kwargs: Any) -> Tensor:
+        if device is not None and resolve(device).type != device_of(self).type:
+            _refuse(device_of(self).type, resolve(device).type)
         with user_factory():
             made = new(self, *args, **kwargs)
         set_tag(made, tag_for(device_of(self) if device is None else resolve(device)))
@@ -227,16 +229,19 @@ def _sparse(factory: Callable[..., Any]) -> Callable[..., Any]:
     return wrapper
 
 
+def _refuse(expected: str, given: str) -> NoReturn:
+    raise_device_error(
+        f"legacy constructor expects device type: {expected} but device type: {given} was passed"
+    )
+
+
 def _install_legacy(patches: Patches) -> None:
     construct = torch._C.TensorBase.__new__
 
     def tensor_new(cls: Any, *args: Any, device: Any = None, **kwargs: Any) -> Tensor:
         # torch.Tensor(2, 3): the type itself cannot be replaced
         if device is not None and is_simulated(resolve(device)):
-            raise_device_error(
-                "legacy constructor expects device type: cpu but device type: "
-                f"{resolve(device).type} was passed"
-            )
+            _refuse("cpu", resolve(device).type)
         with user_factory(), torch._C.DisableTorchFunction():
             return construct(cls, *args, **kwargs)
 
