@@ -496,7 +496,13 @@ HELPERS = {
         ["TDV005"],
     ),
     "beside modules": (PRIVATE + "class Head(torch.nn.Module): pass\n", {}, ["TDV005"]),
-    "by nobody": (PRIVATE.partition("def split")[0], {}, ["TDV005"]),
+    "by nobody, who may do it by its name": (
+        PRIVATE.partition("def split")[0] + "def use(m, n): return getattr(m, n)",
+        {},
+        ["TDV005"],
+    ),
+    "by nobody": (PRIVATE.partition("def split")[0], {}, []),
+    "by nobody but a comment": (PRIVATE.partition("def split")[0] + "# _counted(ids)\n", {}, []),
     "under a public name": (PRIVATE.replace("_counted", "counted"), {}, ["TDV005"]),
 }
 

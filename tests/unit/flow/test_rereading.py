@@ -437,6 +437,13 @@ EDITS: list[tuple[str, list[str]]] = [
         ],
     ),
     (
+        "no default device any more",
+        [
+            f"import torch\n\n\ndef f(n):\n    return torch.ones(n)\n\n\ntorch.{name}('cuda')\nf(2)\n"
+            for name in ("set_default_device", "see_default_device")
+        ],
+    ),
+    (
         "the body of a decorator",
         [
             "import torch\ndevice = torch.device('cuda')\n\n"

@@ -123,6 +123,9 @@ from torchdev_lint.torch_api import modules as module_api
 from torchdev_lint.torch_api.generators import KEEPS_GENERATOR
 from torchdev_lint.torch_api.libraries import ASKS_ACCELERATOR, NOT_DEVICE_USES, SKIPS_TEST
 
+_OF_DENSITIES = frozenset("log_prob prob cdf icdf entropy".split())
+"""Methods of densities: one that cannot be read may well be made of numbers, though it is part of a model that was moved."""
+
 
 @expression(cst.Call)
 def visit_Call(frame: Frame, node: cst.Call) -> Value:
@@ -644,7 +647,7 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
         return known
     if (
         name in module_api.MODEL_METHODS
-        and (state.kind == "module" or state.moved)
+        and (state.kind == "module" or (state.moved and name not in _OF_DENSITIES))
         and not _is_put_aside(frame, thing, state, name)
     ):
         return modules.call_module(frame, thing, _checked(site) if name in module_api.MAY_INDEX else site)

@@ -75,6 +75,7 @@ from torchdev_lint.flow.nn_modules import checkpoints, loaded_models
 from torchdev_lint.flow.project import defaults_met, driven, settings_given
 from torchdev_lint.flow.project.accelerator_needs import parts_for_accelerators
 from torchdev_lint.flow.project.accelerator_programs import parts_for_accelerators_only
+from torchdev_lint.flow.project.dead_helpers import is_dead
 from torchdev_lint.flow.project.projects import Project, sets_default_device
 from torchdev_lint.flow.read_alone import module_parameters, moved_in_functions
 from torchdev_lint.flow.read_alone.evidence import (
@@ -161,7 +162,7 @@ def read_functions(analysis: Analysis, step: Step = _at_once) -> list[Function]:
         if key not in seen:
             seen.add(key)
             analysis.replenish(LEAST)
-            if step(("who runs it", function), is_for_the_host, function):
+            if step(("who runs it", function), _is_passed_over, function):
                 continue
             owner = derived or function.owner
             if owner is not None and owner not in prepared:
@@ -172,6 +173,11 @@ def read_functions(analysis: Analysis, step: Step = _at_once) -> list[Function]:
             kind = "alone" if derived is None else f"alone as {id(derived.node)}"
             step((kind, function), read_alone, analysis, function)
     return met
+
+
+def _is_passed_over(function: Function) -> bool:
+    """Whether nothing can be learned from a function alone: it runs on the CPU only, or never."""
+    return is_for_the_host(function) or is_dead(function)
 
 
 def _read_as(function: Function) -> ClassModel | None:

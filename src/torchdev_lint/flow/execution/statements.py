@@ -186,7 +186,10 @@ def visit_Raise(frame: Frame, node: cst.Raise) -> None:
 
 @statement(cst.Assert)
 def visit_Assert(frame: Frame, node: cst.Assert) -> None:
-    frame.env.assume(truths.condition(frame, node.test))
+    fact = truths.condition(frame, node.test)
+    frame.env.assume(fact)
+    if fact == FALSE:
+        frame.leave()  # `assert False, "no such method"`
 
 
 @statement(cst.Break)

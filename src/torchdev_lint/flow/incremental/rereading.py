@@ -163,11 +163,13 @@ class _State:
         self.outdated = 0
         self.kept: list[object] = []
         """Nodes that are not in the tree any more: tables go by their ids."""
+        self.set_default_device = _sets_default_device(self.module, text)
+        """Whether the text that was read first sets the default device; what hangs on that is not known of another."""
         self.analysis = Watched(
             self.module,
             options,
             NoImports() if project is None else project,
-            sets_default_device=_sets_default_device(self.module, text),
+            sets_default_device=self.set_default_device,
             given_text=text,
         )
         self.analysis.watch(self.journal)
@@ -214,6 +216,7 @@ class _State:
             (self.lines != self.first_lines and any(line.denied for line in self.top.lines))
             or self.outdated > MAX_EXCHANGED * len(text)
             or speaks_of_devices(text) != analysis.speaks_of_devices
+            or self.set_default_device
             or _sets_default_device(self.module, text)
             or is_marked(self.module) != analysis.skipped
         )

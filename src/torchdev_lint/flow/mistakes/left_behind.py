@@ -16,6 +16,7 @@ import libcst as cst
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.domain.lattice import Cpu, Origin
 from torchdev_lint.flow.domain.values import Object, Tensor
+from torchdev_lint.flow.nn_modules import loaders
 from torchdev_lint.flow.read_alone.evidence import ONLY_TENSORS, resolved_path, takes_tensors
 from torchdev_lint.flow.syntax.naming import is_loss_name
 from torchdev_lint.flow.syntax.trees import dotted, remembered, transfers, walk
@@ -42,7 +43,7 @@ def parts(frame: Frame, elements: Sequence[cst.BaseElement], value: Object) -> d
     places = {one.value.value: one.value for one in elements if isinstance(one.value, cst.Name)}
     if len(places) != len(elements) or len(places) < 2 or frame.state(value).kind != "unknown":
         return {}
-    if _is_computed_by_module(frame) or _is_told_device(frame):
+    if _is_computed_by_module(frame) or _is_told_device(frame) or loaders.are_placed(frame):
         return {}
     left = frame.analysis.learn(_left_of_tuple, frame, tuple(places))
     return {name: _left(places[name], sure=sure) for name, sure in left.items()}
@@ -69,6 +70,8 @@ def _is_told_device(frame: Frame) -> bool:
 
 def item(frame: Frame, target: cst.Name, value: Object) -> Tensor | None:
     """What `y = batch["y"]` binds, if `batch["x"]` is moved and it is not; None if nothing tells that it is left where it is."""
+    if loaders.are_placed(frame):
+        return None
     match frame.assigning:
         case cst.Assign(
             targets=[cst.AssignTarget(target=assigned)],
@@ -86,6 +89,7 @@ def read_in_place(frame: Frame, taken: cst.Subscript, value: Object) -> Tensor |
         not isinstance(taken.value, cst.Name)
         or not _is_item(taken, taken.value.value)
         or frame.state(value).kind != "unknown"
+        or loaders.are_placed(frame)
     ):
         return None
     left = frame.analysis.learn(_left_in_place, frame, taken.value.value)

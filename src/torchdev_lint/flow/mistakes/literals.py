@@ -228,6 +228,7 @@ def see(
             _is_first_of_many(frame)
             or frame.analysis.learn(_is_chosen_by_environment, frame.analysis)
             or chosen_by_condition.is_beside_cpu(frame.analysis, node)
+            or chosen_by_condition.is_asked_under_its_name(frame.analysis, node)
             or accelerator_programs.goes_along_with_use(frame, node)
             or frame.analysis.learn(needs_own_kernels, frame.analysis)
         )

@@ -524,9 +524,18 @@ def _is_moved_again(frame: Frame, node: cst.BaseExpression) -> bool:
     return any(
         isinstance(part, cst.Attribute)
         and part.attr.value in ("to", "cuda")
-        and (part.value is node or (isinstance(part.value, cst.Name) and part.value.value in named))
+        and (
+            _is_made_of(part.value, node) or (isinstance(part.value, cst.Name) and part.value.value in named)
+        )
         for part in walk(root)
     )
+
+
+def _is_made_of(value: cst.BaseExpression, node: cst.BaseExpression) -> bool:
+    """Whether a value is what a node gives, or a chain of methods of it: `x.type(y.type()).detach()`."""
+    while value is not node and isinstance(value, cst.Call) and isinstance(value.func, cst.Attribute):
+        value = value.func.value
+    return value is node
 
 
 def check_rank(frame: Frame, node: cst.BaseExpression) -> None:

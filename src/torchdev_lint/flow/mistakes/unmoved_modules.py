@@ -56,7 +56,11 @@ _MAKES = re.compile(
     r"=\s*[\w.]*\b(?:[A-Z]\w*|from_pretrained|load|\w*(?:cls|class|maker|model|net|loss)\w*)\("
 )
 """What a function says that makes a module."""
-_NO_RUNS = MODULE_EVIDENCE | frozenset("save save_pretrained load config compile extra_repr".split())
+_COUNTS = frozenset("parameter_count count_parameters num_parameters num_params get_num_params".split())
+"""Methods that tell how many parameters a module has."""
+_NO_RUNS = (
+    MODULE_EVIDENCE | _COUNTS | frozenset("save save_pretrained load config compile extra_repr".split())
+)
 _ASKS_MACHINE = re.compile(r"(?i)device|cuda|gpu|distributed|parallel")
 
 
@@ -236,11 +240,11 @@ def _beside(frame: Frame, nodes: Sequence[cst.CSTNode]) -> Iterator[UnmovedModul
 
 
 def _is_only_shown(nodes: Iterable[cst.CSTNode], name: str) -> bool:
-    """Whether a module is made to be printed, and for nothing else: wherever it is, nobody runs it."""
+    """Whether a module is made to be printed, or counted, and for nothing else: wherever it is, nobody runs it."""
     shown = {
         id(part)
         for node in nodes
-        if isinstance(node, cst.Call) and dotted(node.func) in _SHOWS
+        if isinstance(node, cst.Call) and (dotted(node.func) in _SHOWS or last_name(node.func) in _COUNTS)
         for part in walk(node)
     }
     uses = [id(node) in shown for node in nodes if isinstance(node, cst.Name) and node.value == name]

@@ -43,6 +43,8 @@ from torchdev_lint.torch_api.modules import IN_PLACE_MOVES
 def loader(frame: Frame, site: CallSite) -> Value:
     """A DataLoader: what its batches are made of."""
     dataset, collate = site.get(0, "dataset"), site.keyword("collate_fn")
+    if dataset is not None and _speaks_of_devices(frame, dataset.value):
+        frame.analysis.notes[_PLACED] = True
     origin = Origin(site.node, "loaded")
     on_host = Tensor(Cpu(origin), batch=True)
     element: Value = on_host
@@ -68,6 +70,14 @@ def loader(frame: Frame, site: CallSite) -> Value:
     if dataset is not None:
         state = state.with_attribute("dataset", dataset.value)
     return frame.fresh(site.node, state, "DataLoader")
+
+
+_PLACED = "a dataset places its items"
+
+
+def are_placed(frame: Frame) -> bool:
+    """Whether a loader has been made of a dataset of the project that speaks of devices: what comes of it may be anywhere."""
+    return bool(frame.analysis.notes.get(_PLACED))
 
 
 def _pinned(element: Value) -> Value:
@@ -111,6 +121,8 @@ def _element(frame: Frame, dataset: Value, site: CallSite, on_host: Tensor) -> V
             return on_host if frame.env.default_device == CPU else UNKNOWN
         case Items() | Many():
             return element_of(dataset)
+        case Tensor(device=device) if not isinstance(device, Cpu):
+            return Tensor(device, dims=max(dataset.dims - 1, 0))  # its rows
         case Either(guard, then, otherwise):
             return join(
                 guard,

@@ -60,6 +60,39 @@ def _beside_cpu(module: cst.Module) -> frozenset[int]:
     return frozenset(found)
 
 
+def is_asked_under_its_name(analysis: Analysis, node: cst.BaseExpression) -> bool:
+    """Whether a device has a name that is used where there is one only: `GPU = "cuda:0"`, `device = GPU if is_available() else "cpu"`."""
+    return id(node) in analysis.learn(_asked_by_name, analysis.module)
+
+
+def _asked_by_name(module: cst.Module) -> frozenset[int]:
+    named: dict[str, list[cst.BaseExpression]] = {}
+    asked: dict[str, set[int]] = {}
+    placing: list[cst.Name] = []
+    for node in walk(module):
+        match node:
+            case cst.Assign(
+                targets=[cst.AssignTarget(target=cst.Name(value=name))], value=cst.SimpleString() as value
+            ):
+                named.setdefault(name, []).append(value)
+            case cst.IfExp(test=test, body=body) if _asks_for_accelerator(test):
+                for part in walk(body):
+                    if isinstance(part, cst.Name):
+                        asked.setdefault(part.value, set()).add(id(part))
+            case cst.Call(func=function, args=args):
+                moves = last_name(function) in ("to", "cuda", "device", "set_device")
+                placing += [
+                    one.value
+                    for one in args
+                    if isinstance(one.value, cst.Name)
+                    and (moves or (one.keyword is not None and one.keyword.value == "device"))
+                ]
+            case _:
+                pass
+    bare = {name.value for name in placing if id(name) not in asked.get(name.value, ())}
+    return frozenset(id(value) for name in asked.keys() - bare for value in named.get(name, ()))
+
+
 def _is_device(node: cst.BaseExpression) -> bool:
     """Whether a device is made, `torch.device("cuda", 0)`, or named."""
     if isinstance(node, cst.SimpleString):

@@ -1,0 +1,40 @@
+"""Private functions and methods that nothing names any more: what their code would do nobody meets.
+
+Only where the whole project is in sight, and no base class outside of it may call the method.
+"""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from torchdev_lint.flow.activation.analysis import Analysis
+from torchdev_lint.flow.domain.values import Function
+from torchdev_lint.flow.project.reach import said
+
+_BY_NAME = re.compile(r"\bgetattr\(|\bglobals\(\)|__dict__")
+"""How code gets at what it does not name."""
+
+
+def is_dead(function: Function) -> bool:
+    """Whether it is one: `_jacobian`, the only call of which is a comment."""
+    name, owner = function.name, function.owner
+    if not name.startswith("_") or name.startswith("__") or function.decorators:
+        return False
+    if not isinstance(function.node, cst.FunctionDef) or function.frame.function is not None:
+        return False
+    if owner is not None and owner.has_unseen_base():
+        return False
+    analysis = function.frame.analysis
+    return not function.frame.source.foreign and analysis.learn(_is_named_nowhere, analysis, name)
+
+
+def _is_named_nowhere(analysis: Analysis, name: str) -> bool:
+    if not analysis.imports.is_searched():
+        return False
+    named = re.compile(rf"(?<!def )\b{re.escape(name)}\b")
+    texts = [analysis.written, *(text for _, text in analysis.imports.mentioning(name) or ())]
+    if any(named.search(words) or _BY_NAME.search(words) for words in map(said, texts)):
+        return False
+    return not analysis.imports.in_notebooks(name)
