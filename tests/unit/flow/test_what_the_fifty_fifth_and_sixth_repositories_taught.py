@@ -2,34 +2,16 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Sequence
 
 import pytest
 
+from torchdev_lint.engine.check import check_source
+
 Ways = Sequence[tuple[str | tuple[str, ...], list[str]]]
 
 CASES: dict[str, tuple[str, Ways]] = {
-    "what is left where a method is not known": (
-        """
-        import sys
-        import torch
-
-        method = sys.argv[1]
-        x = torch.zeros(2)
-        if method == "a":
-            x = x.to("cuda")
-        elif method == "b":
-            x = x.cuda()
-        else:
-            {0}
-        print(x + torch.ones(2, device="cuda"))
-        """,
-        [
-            ("assert False", []),
-            ('assert False, "no such method"', []),
-            ("print(method)", ["TDV004"]),
-        ],
-    ),
     "a loader of the rows of a tensor": (
         """
         import torch
@@ -168,3 +150,28 @@ CASES: dict[str, tuple[str, Ways]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_wrong_and_right(name: str, told_each_time: Callable[[str, Ways], None]) -> None:
     told_each_time(*CASES[name])
+
+
+@pytest.mark.parametrize(
+    ("otherwise", "there"),
+    [("assert False", True), ('assert False, "no such method"', True), ("print(method)", False)],
+)
+def test_what_asserts_that_it_is_not_reached_leaves(otherwise: str, there: bool) -> None:
+    text = textwrap.dedent(
+        f"""
+        import sys
+        import torch
+
+        method = sys.argv[1]
+        x = torch.zeros(2)
+        if method == "a":
+            x = x.to("cuda")
+        elif method == "b":
+            x = x.cuda()
+        else:
+            {otherwise}
+        reveal_device(x)
+        """
+    )
+    (told,) = check_source(text, "program.py", DEFAULT)
+    assert (told.message == "`x` is a tensor on `cuda`") == there
