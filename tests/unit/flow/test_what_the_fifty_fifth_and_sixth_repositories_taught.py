@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from torchdev_lint.config import Config
 from torchdev_lint.engine.check import check_source
+from torchdev_lint.rules.codes import OFF_BY_DEFAULT
 
 Ways = Sequence[tuple[str | tuple[str, ...], list[str]]]
 
@@ -173,5 +175,5 @@ def test_what_asserts_that_it_is_not_reached_leaves(otherwise: str, there: bool)
         reveal_device(x)
         """
     )
-    (told,) = check_source(text, "program.py", DEFAULT)
+    (told,) = check_source(text, "program.py", Config(off_by_default=OFF_BY_DEFAULT))
     assert (told.message == "`x` is a tensor on `cuda`") == there
