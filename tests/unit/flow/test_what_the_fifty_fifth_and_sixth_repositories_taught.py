@@ -127,6 +127,22 @@ CASES: dict[str, tuple[str, Ways]] = {
         """,
         [("large.parameter_count()", []), ("large.lin(x)", ["TDV021"])],
     ),
+    "a module beside one that is moved, run on the host": (
+        """
+        import torch
+        from torch import nn
+
+        def main(device):
+            x = torch.randn(4, 2){0}
+            net = nn.Sequential(nn.Linear(2, 2), nn.ReLU()).to(device)
+            net(x.to(device))
+            kept = {k: v.cpu() for k, v in net.state_dict().items()}
+            reference = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
+            reference.load_state_dict(kept)
+            print(reference(x))
+        """,
+        [("", []), (".to(device)", ["TDV001"])],
+    ),
     "a density that may be made of numbers, within a model that is moved": (
         """
         import torch

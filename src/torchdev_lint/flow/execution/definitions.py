@@ -106,7 +106,7 @@ _TESTS = re.compile(r"\bTestCase\b|\bunittest\.\w")
 def visit_Import(frame: Frame, node: cst.Import) -> None:
     for alias in node.names:
         path = _dotted_name(alias.name)
-        if path != "unittest" or _TESTS.search(frame.analysis.written):
+        if path != "unittest" or frame.source.foreign or _TESTS.search(frame.analysis.written):
             frame.analysis.imported.add(path.partition(".")[0])
         if alias.asname is not None and isinstance(alias.asname.name, cst.Name):
             frame.bind(alias.asname.name.value, frame.analysis.imports.imported(frame, path, ""))

@@ -39,7 +39,16 @@ from torchdev_lint.flow.read_alone.written_modules import (
 )
 from torchdev_lint.flow.read_alone.written_tensors import Reading
 from torchdev_lint.flow.syntax.naming import is_loss_name, is_model_name
-from torchdev_lint.flow.syntax.trees import SCOPES, bound_to, dotted, last_name, receiver_name, walk
+from torchdev_lint.flow.syntax.trees import (
+    SCOPES,
+    bound_to,
+    dotted,
+    last_name,
+    receiver_name,
+    says_device,
+    walk,
+)
+from torchdev_lint.torch_api.factories import FACTORIES
 from torchdev_lint.torch_api.modules import MODULE_EVIDENCE
 
 _PLACES = re.compile(
@@ -232,6 +241,7 @@ def _beside(frame: Frame, nodes: Sequence[cst.CSTNode]) -> Iterator[UnmovedModul
             or is_told_where(frame, call)
             or (_is_torchs(frame, call) and not makes_module(frame, call))
             or _is_only_shown(nodes, name)
+            or _is_run_on_host(nodes, name)
         ):
             continue
         if not may_be_moved(frame, rest, name, but=statement):
@@ -249,6 +259,24 @@ def _is_only_shown(nodes: Iterable[cst.CSTNode], name: str) -> bool:
     }
     uses = [id(node) in shown for node in nodes if isinstance(node, cst.Name) and node.value == name]
     return any(uses) and uses.count(False) == 1  # where it is bound
+
+
+def _is_run_on_host(nodes: Sequence[cst.CSTNode], name: str) -> bool:
+    """Whether a module is run on nothing but what the function makes on the CPU and leaves there: `reference(x)`, `x = torch.randn(3)`."""
+    runs = [node for node in nodes if isinstance(node, cst.Call) and dotted(node.func) == name]
+    given = {dotted(one.value) for node in runs for one in node.args}
+    if not given or None in given:
+        return False
+    made: dict[str, list[bool]] = {}
+    for node in nodes:
+        match node:
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=bound))], value=value):
+                path = dotted(value.func) if isinstance(value, cst.Call) else None
+                fresh = path in FACTORIES and isinstance(value, cst.Call) and not says_device(value.args)
+                made.setdefault(bound, []).append(fresh)
+            case _:
+                pass
+    return all(made.get(one or "") == [True] for one in given)
 
 
 _SHOWS = frozenset({"print", "summary", "logger.info", "logging.info", "pprint"})
