@@ -14,7 +14,10 @@ from collections.abc import Iterator
 from torchdev_lint.harness.verdict import Kind
 from torchdev_lint.torch_api.error_messages import (
     CALLED_FLAG,
+    CALLED_MODULE,
+    MODULE_NOT_CALLABLE,
     NO_STORAGE,
+    NO_TRANSFER,
     NOT_CALLABLE,
     NOT_CALLED,
     NOT_CALLED_TRANSFER,
@@ -38,13 +41,19 @@ _BASES = (
 )
 
 
+_CALLED = {NOT_CALLABLE: CALLED_FLAG, MODULE_NOT_CALLABLE: CALLED_MODULE}
+"""What the line that was called has to look like, by the message, which does not say it."""
+
+
 def is_device_error(exception: BaseException) -> bool:
     """Whether the exception itself is a device error (its causes are not looked at)."""
     if getattr(exception, DEVICE_ERROR_MARK, False):
         return True
-    if isinstance(exception, TypeError) and str(exception) == NOT_CALLABLE:
+    if isinstance(exception, TypeError) and (called := _CALLED.get(str(exception))) is not None:
         last = traceback.extract_tb(exception.__traceback__)[-1:]
-        return bool(last and last[0].line and CALLED_FLAG.search(last[0].line))
+        return bool(last and last[0].line and called.search(last[0].line))
+    if isinstance(exception, AttributeError) and NO_TRANSFER.search(str(exception)):
+        return True
     if isinstance(exception, TypeError) and _follows_from_a_transfer(exception):
         return True
     return isinstance(exception, _BASES) and is_device_message(str(exception))

@@ -319,6 +319,13 @@ CALLED_FLAG = re.compile(r"\.is_(?:cuda|cpu|mps|xpu)\(\)")
 
 NOT_CALLABLE = "'bool' object is not callable"
 
+CALLED_MODULE = re.compile(r"\btorch\.cuda\(")
+"""`torch.cuda(0)`: as above, of `MODULE_NOT_CALLABLE`."""
+MODULE_NOT_CALLABLE = "'module' object is not callable"
+
+NO_TRANSFER = re.compile(r"^'(?:list|tuple)' object has no attribute '(?:to|cuda|cpu)'")
+"""What Python says of a list that is moved as if it were a tensor."""
+
 
 def is_device_message(message: str) -> bool:
     """Whether this is the text of a device error."""
