@@ -475,6 +475,12 @@ def _counted(ids: torch.Tensor):
 def split(triples):
     return _counted(triples)
 """
+MODULES_OWN = """
+import torch
+class Layer(torch.nn.Module):
+    def {name}(self, x: torch.Tensor):
+        return x + torch.zeros(4)
+"""
 HELPERS = {
     "by what prepares data": (PRIVATE, {}, []),
     "by a module as well": (
@@ -502,6 +508,8 @@ HELPERS = {
         ["TDV005"],
     ),
     "by nobody": (PRIVATE.partition("def split")[0], {}, []),
+    "by PyTorch, as a method of a module": (MODULES_OWN.format(name="_call_impl"), {}, ["TDV005"]),
+    "by nobody, a method of a module": (MODULES_OWN.format(name="_call_other"), {}, []),
     "by nobody but a comment": (PRIVATE.partition("def split")[0] + "# _counted(ids)\n", {}, []),
     "under a public name": (PRIVATE.replace("_counted", "counted"), {}, ["TDV005"]),
 }

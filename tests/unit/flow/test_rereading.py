@@ -437,6 +437,16 @@ EDITS: list[tuple[str, list[str]]] = [
         ],
     ),
     (
+        "what a constructor is given",
+        [
+            "import torch\nfrom torch import nn\ndevice = torch.device('cuda' if torch.cuda.is_available() else 'cpu')\n\n\n"
+            "class Shift(nn.Module):\n    def __init__(self, mean):\n        super().__init__()\n"
+            "        self.mean = torch.as_tensor(mean).view(-1)\n\n    def forward(self, x):\n        return x - self.mean\n\n\n"
+            f"Shift({given})\n"
+            for given in ("torch.ones(2).to(device)", "[1.0, 2.0]", "torch.ones(2).to(device)")
+        ],
+    ),
+    (
         "no default device any more",
         [
             f"import torch\n\n\ndef f(n):\n    return torch.ones(n)\n\n\ntorch.{name}('cuda')\nf(2)\n"

@@ -34,15 +34,26 @@ CASES: dict[str, tuple[str, Ways]] = {
         from lib import prepare
 
         GPU = "cuda:0"
-        device = torch.device({0})
+        {0}
         prepare(gpu=GPU, seed=1)
         x = torch.zeros(2, device=device)
         {1}
         """,
         [
-            (("GPU if torch.cuda.is_available() else 'cpu'", ""), []),
-            (("GPU if torch.cuda.is_available() else 'cpu'", "y = x.to(GPU)"), ["TDV002"]),
-            (("GPU", ""), ["TDV002"]),
+            (("device = torch.device(GPU if torch.cuda.is_available() else 'cpu')", ""), []),
+            (("device = 'cpu' if not torch.cuda.is_available() else GPU", ""), []),
+            (
+                (
+                    "if torch.cuda.is_available():\\n    device = torch.device(GPU)\\nelse:\\n    device = torch.device('cpu')",
+                    "",
+                ),
+                [],
+            ),
+            (
+                ("device = torch.device(GPU if torch.cuda.is_available() else 'cpu')", "y = x.to(GPU)"),
+                ["TDV002"],
+            ),
+            (("device = torch.device(GPU)", ""), ["TDV002"]),
         ],
     ),
     "a dataset that places its items": (

@@ -17,7 +17,7 @@ _TABLES = (
     "events literals loads unforwarded located defaults spent integers option_defaults attribute_sites handed sent_to_host texts notes "
     "asked spots"
 ).split()
-_GROUPS = "arrays instances redeemed blamed of_modules built_at_top read_on_host".split()
+_GROUPS = "arrays instances redeemed blamed of_modules built_at_top read_on_host handed_tensors".split()
 
 
 class Watched(Analysis):

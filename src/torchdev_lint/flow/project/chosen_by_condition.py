@@ -75,8 +75,8 @@ def _asked_by_name(module: cst.Module) -> frozenset[int]:
                 targets=[cst.AssignTarget(target=cst.Name(value=name))], value=cst.SimpleString() as value
             ):
                 named.setdefault(name, []).append(value)
-            case cst.IfExp(test=test, body=body) if _asks_for_accelerator(test):
-                for part in walk(body):
+            case cst.IfExp(test=test) | cst.If(test=test) if _asks_for_accelerator(test):
+                for part in walk(node):
                     if isinstance(part, cst.Name):
                         asked.setdefault(part.value, set()).add(id(part))
             case cst.Call(func=function, args=args):

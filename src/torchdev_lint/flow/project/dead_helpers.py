@@ -15,6 +15,11 @@ from torchdev_lint.flow.project.reach import said
 
 _BY_NAME = re.compile(r"\bgetattr\(|\bglobals\(\)|__dict__")
 """How code gets at what it does not name."""
+_OF_MODULES = frozenset(
+    "_apply _load_from_state_dict _save_to_state_dict _get_name _call_impl _wrapped_call_impl _named_members "
+    "_replicate_for_data_parallel".split()
+)
+"""Methods that PyTorch itself calls of a module (torch/nn/modules/module.py)."""
 
 
 def is_dead(function: Function) -> bool:
@@ -24,7 +29,7 @@ def is_dead(function: Function) -> bool:
         return False
     if not isinstance(function.node, cst.FunctionDef) or function.frame.function is not None:
         return False
-    if owner is not None and owner.has_unseen_base():
+    if owner is not None and (owner.has_unseen_base() or name in _OF_MODULES):
         return False
     analysis = function.frame.analysis
     return not function.frame.source.foreign and analysis.learn(_is_named_nowhere, analysis, name)
