@@ -123,9 +123,6 @@ from torchdev_lint.torch_api import modules as module_api
 from torchdev_lint.torch_api.generators import KEEPS_GENERATOR
 from torchdev_lint.torch_api.libraries import ASKS_ACCELERATOR, NOT_DEVICE_USES, SKIPS_TEST
 
-_OF_DENSITIES = frozenset("log_prob prob cdf icdf entropy".split())
-"""Methods of densities: one that cannot be read may well be made of numbers, though it is part of a model that was moved."""
-
 
 @expression(cst.Call)
 def visit_Call(frame: Frame, node: cst.Call) -> Value:
@@ -539,6 +536,8 @@ def _call_on_attributes(frame: Frame, owner: Object, name: str, site: CallSite) 
 
 _COMPUTES = module_api.MODEL_METHODS | {"update"}
 """Methods by which a library's modules compute with what they are given; metrics are updated."""
+_OF_DENSITIES = frozenset("log_prob prob cdf icdf entropy".split())
+"""Methods of densities: one that cannot be read may well be made of numbers, though it is part of a model that was moved."""
 
 
 def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -> Value:

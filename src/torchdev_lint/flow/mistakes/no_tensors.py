@@ -40,24 +40,21 @@ def check_method(frame: Frame, receiver: Value, name: str, site: CallSite) -> No
     if not held or not all(isinstance(one, Tensor) for one in held):
         return
     assert isinstance(site.node, cst.Call)
-    given = ", ".join(frame.analysis.text(one).rstrip(", ") for one in site.node.args)
-    assigned = frame.discarded is not site.node  # else it was meant to be in place
-    each = f"one.{name}({given}) for one in {text}"
-    frame.analysis.publish(
-        ("moved container", id(site.node)),
-        DeviceMisuse(
-            site.node,
-            "container",
-            text,
-            receiver.kind,
-            replaced=site.node,
-            replacement=None
-            if not assigned
-            else f"[{each}]"
-            if receiver.kind == "list"
-            else f"tuple({each})",
-        ),
+    replacement = None
+    if frame.discarded is not site.node:  # else it was meant to be in place
+        each = f"one.{name}({', '.join(_arguments(frame, site.node))}) for one in {text}"
+        replacement = f"[{each}]" if receiver.kind == "list" else f"tuple({each})"
+    _publish(
+        frame, site.node, DeviceMisuse(site.node, "container", text, receiver.kind, site.node, replacement)
     )
+
+
+def _arguments(frame: Frame, call: cst.Call) -> list[str]:
+    return [frame.analysis.text(one).rstrip(", ") for one in call.args]
+
+
+def _publish(frame: Frame, call: cst.Call, misuse: DeviceMisuse) -> None:
+    frame.analysis.publish((misuse.form, id(call)), misuse)
 
 
 def _is_asked_what_it_is(frame: Frame, text: str) -> bool:
@@ -69,38 +66,24 @@ def _is_asked_what_it_is(frame: Frame, text: str) -> bool:
 
 def check_call(frame: Frame, path: str, site: CallSite) -> None:
     """`torch.cuda(rank)`, and `torch.LongTensor([0], device=device)` where the device may be another than the CPU."""
+    dtype = LEGACY_DTYPES.get(path)
+    if dtype is None and path != "torch.cuda":
+        return  # nearly all calls
     if not isinstance(site.node, cst.Call) or frame.source.foreign:
         return
-    if path == "torch.cuda":
-        given = [frame.analysis.text(one).rstrip(", ") for one in site.node.args]
-        frame.analysis.publish(
-            ("called module", id(site.node)),
-            DeviceMisuse(
-                site.node,
-                "module",
-                frame.analysis.text(site.node.func),
-                replaced=site.node,
-                replacement=f'torch.device("cuda", {given[0]})' if len(given) == 1 else None,
-            ),
-        )
+    call, called = site.node, frame.analysis.text(site.node.func)
+    if dtype is None:
+        given = _arguments(frame, call)
+        device = f'torch.device("cuda", {given[0]})' if len(given) == 1 else None
+        _publish(frame, call, DeviceMisuse(call, "module", called, "", call, device))
         return
-    dtype = LEGACY_DTYPES.get(path)
     argument = site.keyword("device")
-    if dtype is None or argument is None or argument.value == NONE:
+    if argument is None or argument.value == NONE:
         return
-    if not any(isinstance(leaf, (Accelerator, Symbol)) for leaf in leaves(as_device(argument.value))):
-        return
-    frame.analysis.publish(
-        ("legacy constructor", id(site.node)),
-        DeviceMisuse(
-            argument.node,
-            "legacy",
-            frame.analysis.text(site.node.func),
-            frame.analysis.text(argument.node.value),
-            replaced=site.node,
-            replacement=_with_factory(frame, site.node, dtype, frame.analysis.text(argument.node.value)),
-        ),
-    )
+    if any(isinstance(leaf, (Accelerator, Symbol)) for leaf in leaves(as_device(argument.value))):
+        told = frame.analysis.text(argument.node.value)
+        made = _with_factory(frame, call, dtype, told)
+        _publish(frame, call, DeviceMisuse(argument.node, "legacy", called, told, call, made))
 
 
 def _with_factory(frame: Frame, call: cst.Call, dtype: str, device: str) -> str | None:

@@ -7,7 +7,7 @@ import re
 import libcst as cst
 
 from torchdev_lint.flow.activation.analysis import Analysis
-from torchdev_lint.flow.syntax.trees import dotted, last_name, names_cpu, walk
+from torchdev_lint.flow.syntax.trees import dotted, last_name, names_cpu, remembered, walk
 from torchdev_lint.torch_api import devices
 
 _ASKS = re.compile(r"(?i)available|device_count")
@@ -18,6 +18,7 @@ def is_beside_cpu(analysis: Analysis, node: cst.BaseExpression) -> bool:
     return id(node) in analysis.learn(_beside_cpu, analysis.module)
 
 
+@remembered(cst.Module)
 def _beside_cpu(module: cst.Module) -> frozenset[int]:
     found: set[int] = set()
     for node in walk(module):
@@ -65,6 +66,7 @@ def is_asked_under_its_name(analysis: Analysis, node: cst.BaseExpression) -> boo
     return id(node) in analysis.learn(_asked_by_name, analysis.module)
 
 
+@remembered(cst.Module)
 def _asked_by_name(module: cst.Module) -> frozenset[int]:
     named: dict[str, list[cst.BaseExpression]] = {}
     asked: dict[str, set[int]] = {}

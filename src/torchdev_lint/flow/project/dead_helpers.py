@@ -36,10 +36,14 @@ def is_dead(function: Function) -> bool:
 
 
 def _is_named_nowhere(analysis: Analysis, name: str) -> bool:
-    if not analysis.imports.is_searched():
-        return False
     named = re.compile(rf"(?<!def )\b{re.escape(name)}\b")
-    texts = [analysis.written, *(text for _, text in analysis.imports.mentioning(name) or ())]
-    if any(named.search(words) or _BY_NAME.search(words) for words in map(said, texts)):
+
+    def may_be_called(text: str) -> bool:
+        words = said(text)
+        return named.search(words) is not None or _BY_NAME.search(words) is not None
+
+    # nearly all are named in their own file: the others are looked for in the project's
+    if may_be_called(analysis.written) or not analysis.imports.is_searched():
         return False
-    return not analysis.imports.in_notebooks(name)
+    others = analysis.imports.mentioning(name) or ()
+    return not any(may_be_called(text) for _, text in others) and not analysis.imports.in_notebooks(name)
