@@ -472,18 +472,43 @@ def _parts(frame: Frame) -> _Parts:
 
 def move(frame: Frame, thing: Object, device: Device) -> None:
     """Move an object and all that is registered in it, in place."""
-    _move(frame, thing, device, frozenset(), _parts(frame))
+    _follow(frame, _move_whole(frame, thing, device, _parts(frame)), device)
+
+
+def _move_whole(
+    frame: Frame, thing: Object, device: Device, parts: _Parts
+) -> frozenset[parameter_aliases.Identity]:
+    """Move an object and all that is registered in it; what else refers to its parameters, which are given back, is left."""
+    state = frame.state(thing)
+    if _applies_nothing_to_itself(frame, state):
+        return frozenset()
+    parameters = parameter_aliases.parameters_of(frame, thing)
+    _move(frame, thing, device, frozenset(), parts)
+    if state.span is not None:
+        _forget_unreached(frame, state.span)
+    return parameters
+
+
+def _follow(frame: Frame, parameters: frozenset[parameter_aliases.Identity], device: Device) -> None:
+    """What refers to the parameters of modules that were moved, and what is a slice of such a module, is there, too."""
+    parameter_aliases.move(frame, parameters, device)
+    module_slices.follow(frame)
+
+
+def _applies_nothing_to_itself(frame: Frame, state: State) -> bool:
+    """It stays wherever whoever holds it goes."""
+    applied = None if state.model is None else state.model.find("_apply")
+    return applied is not None and bool(frame.analysis.learn(_applies_nothing, applied))
 
 
 def _move(frame: Frame, thing: Object, device: Device, seen: frozenset[object], parts: _Parts) -> None:
     if thing.key in seen:
         return
     state = frame.state(thing)
+    if _applies_nothing_to_itself(frame, state):
+        return
     applied = None if state.model is None else state.model.find("_apply")
-    if applied is not None and frame.analysis.learn(_applies_nothing, applied):
-        return  # it stays wherever whoever holds it goes
     attributes = dict(state.attributes)
-    parameters = frozenset() if seen else parameter_aliases.parameters_of(frame, thing)
     for name in state.registered:
         held = attributes.get(name)
         if held is not None:
@@ -514,11 +539,6 @@ def _move(frame: Frame, thing: Object, device: Device, seen: frozenset[object], 
                 escape(frame, held)  # `for block in self.blocks: block._apply(fn)`
     for key in parts.get(thing.key, ()):
         _move(frame, Object(key), device, seen | {thing.key}, parts)
-    if not seen and state.span is not None:
-        _forget_unreached(frame, state.span)
-    if not seen:
-        parameter_aliases.move(frame, parameters, device)
-        module_slices.follow(frame)
 
 
 def _applied(held: Value) -> Value:
@@ -682,14 +702,23 @@ def forget_attributes(frame: Frame, thing: Value) -> None:
         frame.set_state(thing, replace(state, attributes=dict.fromkeys(names, UNKNOWN)))
 
 
-def forget_device(
-    frame: Frame, thing: Object, *, even_moved: bool = False, parts: _Parts | None = None
-) -> None:
+def forget_device(frame: Frame, thing: Object, *, even_moved: bool = False) -> None:
     """Something unseen may have moved the object: what was not written down explicitly is no longer known."""
-    state = frame.state(thing)
-    if state.kind in ("module", "unknown") and frame.env.knows(thing) and (even_moved or not state.moved):
-        _move(frame, thing, UNKNOWN_DEVICE, frozenset(), _parts(frame) if parts is None else parts)
-        frame.set_state(thing, replace(frame.state(thing), moved=False))
+    _forget_devices(frame, [thing], even_moved=even_moved)
+
+
+def _forget_devices(frame: Frame, things: Iterable[Object], *, even_moved: bool = False) -> None:
+    """The same of several, whose parts and other references are looked for once."""
+    parts: _Parts | None = None
+    parameters: frozenset[parameter_aliases.Identity] = frozenset()
+    for thing in things:
+        state = frame.state(thing)
+        if state.kind in ("module", "unknown") and frame.env.knows(thing) and (even_moved or not state.moved):
+            parts = _parts(frame) if parts is None else parts
+            parameters |= _move_whole(frame, thing, UNKNOWN_DEVICE, parts)
+            frame.set_state(thing, replace(frame.state(thing), moved=False))
+    if parts is not None:
+        _follow(frame, parameters, UNKNOWN_DEVICE)
 
 
 def _hand_on(frame: Frame, state: State, name: str, depth: int = 3) -> None:
@@ -747,15 +776,12 @@ def forget_bare(frame: Frame) -> None:
     """Something is registered in what cannot be told: in a part of a bare `nn.Module()`, which has nothing but what is registered."""
     known = frame.env.everything()
     bare = [key for key, state in known.items() if state.api == "torch.nn.Module" and state.model is None]
-    for key in bare:
-        if not known[key].moved:
-            forget_device(frame, Object(key))
+    _forget_devices(frame, [Object(key) for key in bare if not known[key].moved])
 
 
 def forget_unmoved(frame: Frame) -> None:
     """Any module that was not moved explicitly may be moved by code that cannot be followed."""
     known = frame.env.everything()
-    unmoved = [key for key, state in known.items() if state.kind == "module" and not state.moved]
-    parts = _parts(frame) if unmoved else None
-    for key in unmoved:
-        forget_device(frame, Object(key), parts=parts)
+    _forget_devices(
+        frame, [Object(key) for key, state in known.items() if state.kind == "module" and not state.moved]
+    )

@@ -15,11 +15,11 @@ from torchdev_lint.flow.domain.immutable import replace
 from torchdev_lint.flow.domain.lattice import UNKNOWN_DEVICE, Device, leaves
 from torchdev_lint.flow.domain.values import Either, Entries, Items, Many, Object, Tensor, Value, each_of
 
-_Identity: TypeAlias = tuple[int, int, int]
+Identity: TypeAlias = tuple[int, int, int]
 """What made a parameter, in which activation and when: of what a loop makes, one is told from the next."""
 
 
-def move(frame: Frame, parameters: frozenset[_Identity], device: Device) -> None:
+def move(frame: Frame, parameters: frozenset[Identity], device: Device) -> None:
     """What refers to these parameters finds them on the device from now on; what callers have, on one that is not known."""
     if not parameters:
         return
@@ -41,12 +41,12 @@ def move(frame: Frame, parameters: frozenset[_Identity], device: Device) -> None
         caller = caller.caller
 
 
-def parameters_of(frame: Frame, thing: Object) -> frozenset[_Identity]:
+def parameters_of(frame: Frame, thing: Object) -> frozenset[Identity]:
     """The parameters of a module and of its parts, as far as they are told apart."""
     return frozenset(_parameters(frame, thing, set()))
 
 
-def _parameters(frame: Frame, thing: Object, seen: set[Key]) -> Iterator[_Identity]:
+def _parameters(frame: Frame, thing: Object, seen: set[Key]) -> Iterator[Identity]:
     seen.add(thing.key)
     state = frame.state(thing)
     yield from _identities(state.device)
@@ -58,20 +58,20 @@ def _parameters(frame: Frame, thing: Object, seen: set[Key]) -> Iterator[_Identi
                 yield from _parameters(frame, held, seen)
 
 
-def _identities(device: Device) -> Iterator[_Identity]:
+def _identities(device: Device) -> Iterator[Identity]:
     for leaf in leaves(device):
         if leaf.origin is not None:
             root = leaf.origin.root()
             yield id(root.node), root.frame, root.step
 
 
-def _changed(held: dict[str, Value], parameters: frozenset[_Identity], device: Device) -> dict[str, Value]:
+def _changed(held: dict[str, Value], parameters: frozenset[Identity], device: Device) -> dict[str, Value]:
     """Those of some values, by name, that refer to one of the parameters: as they are now."""
     found = {name: _moved(value, parameters, device) for name, value in held.items()}
     return {name: value for name, value in found.items() if value is not held[name]}
 
 
-def _moved(value: Value, parameters: frozenset[_Identity], device: Device) -> Value:
+def _moved(value: Value, parameters: frozenset[Identity], device: Device) -> Value:
     match value:
         case Tensor(parameter=True):
             own = frozenset(_identities(value.device))
