@@ -29,9 +29,10 @@ Unsafe: whoever got along with the function's default may not with the device th
 Nobody knows that it fails: what is at hand may be meant for other things. Silent is the rule where the result is moved, or is handed to
 what is told the device; where the function, left alone, works where what it is given is, or asks for the same device as all of the
 program; where it only moves what it is given if it is told to (`device=None` of what converts); where the result is called a
-configuration, or only indexes something; in tests, data sets and functions that save or show something. In the five million lines of
-TDV019 it told twelve places: three fail (NeMo's generator of batches stays on `cuda` whatever `--device` says), four (layers that are left
-out of `device=`) fail once somebody gives a device, four were wrong and are silent since, one can be argued about.
+configuration, or only indexes something; of layers, where other files of the program move whole models; in tests, data sets and functions
+that save or show something. In the five million lines of TDV019 it told twelve places: three fail (NeMo's generator of batches stays on
+`cuda` whatever `--device` says), four (layers that are left out of `device=`) fail once somebody gives a device, four were wrong and are
+silent since, one can be argued about.
 """
 
 from __future__ import annotations

@@ -88,6 +88,9 @@ PARAMETER_CONTAINERS = frozenset({"torch.nn.ParameterList", "torch.nn.ParameterD
 CONTAINERS = PARAMETER_CONTAINERS | {"torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict"}
 """Modules made of the modules, or the parameters, given to them."""
 
+MADE_OF_COPIES = frozenset({"torch.nn.TransformerEncoder", "torch.nn.TransformerDecoder"})
+"""Modules that are copies of a layer (torch/nn/modules/transformer.py, `_get_clones`): they are where that is."""
+
 MOVES_INPUTS = frozenset(
     {
         "torch.nn.DataParallel",

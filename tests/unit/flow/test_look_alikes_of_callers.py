@@ -257,6 +257,7 @@ MADE = {
 def test_a_way_that_nobody_takes(tmp_path: Path, made: str, found: list[str]) -> None:
     """What is only done for an option that no construction names is done for nobody."""
     use = f"import torch\nfrom model import Pooling\ndevice = torch.device('cuda')\nlayers = {made}\n"
+    use += "def run(batch):\n    return layers.pooled(batch)\n"
     assert _checked(tmp_path, {"model.py": BRANCH, "use.py": use}) == found
 
 

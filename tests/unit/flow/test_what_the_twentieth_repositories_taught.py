@@ -201,7 +201,7 @@ class Head(nn.Module):
     [
         ("self.body.size()", "", []),
         ("self.body.size()", " / self.body.size()", ["TDV005"]),
-        ("8", "", ["TDV005"]),
+        ("8", " * bool(self.body.size)", ["TDV005"]),
     ],
 )
 def test_a_size_that_constructors_ask_for(

@@ -20,6 +20,7 @@ from torchdev_lint.flow.activation.placement_events import DeviceNotPassed
 from torchdev_lint.flow.domain.values import Class, Function
 from torchdev_lint.flow.instances.classes import ClassModel
 from torchdev_lint.flow.mistakes.forwarding import parameters, says_unused
+from torchdev_lint.flow.project import reach
 from torchdev_lint.flow.project.defaults_elsewhere import builds_elsewhere
 from torchdev_lint.flow.project.project_calls import argument_given, calls_of
 from torchdev_lint.flow.read_alone import device_takers
@@ -434,7 +435,9 @@ class _Scope:
         layers = [call for call in self.calls if _is_layer(self.function.frame, call)]
         told = {id(call): near for call in layers if (near := self._told(call)) is not None}
         rest = [call for call in layers if id(call) not in told and not any(one.star for one in call.args)]
-        if len(told) < len(rest):
+        if len(told) < len(rest) or not rest:
+            return
+        if self.owner is not None and self.analysis.learn(_is_moved_whole, self.analysis, self.owner.name):
             return
         for call in rest:
             near = next((near for near in told.values() if self._is_known_at(call, _expression(near))), None)
@@ -467,6 +470,18 @@ class _Scope:
         written = f"**{near.text}" if near.spread else f"{keyword}={near.text}"
         whole = "" if call.args else f"{self.analysis.text(call.func)}({written})"
         return DeviceNotPassed(call, name, keyword, near.text, near.how, near.node, written, whole, parameter)
+
+
+def _is_moved_whole(analysis: Analysis, name: str) -> bool:
+    """Whether the programs that get to a class move whole models, so that its layers may be built anywhere: `model = model.to(device)`."""
+    users = reach.users(analysis, name) if analysis.imports.in_program() else None
+    around = None if users is None else reach.with_imported(analysis, users)
+    return around is not None and any(
+        word in text for path, text in around.items() if path != analysis.source.path for word in _MODEL_MOVES
+    )
+
+
+_MODEL_MOVES = ("model.to(", "net.to(", "network.to(", "model.cuda(", "net.cuda(", "network.cuda(")
 
 
 def _expression(near: _AtHand) -> cst.BaseExpression:

@@ -197,7 +197,7 @@ def check_item(frame: Frame, target: cst.Subscript, array: Object, key: Value, v
     if not isinstance(value, Tensor) or value.guess or value.mapping or not is_of_array(frame, array.key):
         return
     several = any(not isinstance(one.slice, cst.Index) for one in target.slice) or (
-        isinstance(key, (Items, Many, Tensor)) or (isinstance(key, Object) and is_of_array(frame, key.key))
+        _is_several(frame, target, key)
     )
     if not several and (value.scalar is not False or arrays.dimensions(frame, array) <= len(target.slice)):
         return
@@ -207,6 +207,24 @@ def check_item(frame: Frame, target: cst.Subscript, array: Object, key: Value, v
     report = report_at(frame, Operand(value, value.device, node), found)
     if report is not None:
         _publish(frame, node, f"{frame.analysis.text(target)} = ...", report, found)
+
+
+def _is_several(frame: Frame, target: cst.Subscript, key: Value) -> bool:
+    """Whether an index is several numbers, and no item of what holds some, which may be one: `scores[labels[i]]`."""
+    match target.slice:
+        case [cst.SubscriptElement(slice=cst.Index(value=cst.Subscript()))]:
+            item = True
+        case _:
+            item = False
+    match key:
+        case Items() | Many():
+            return True
+        case Tensor(scalar=scalar):
+            return scalar is False or not item
+        case Object():
+            return is_of_array(frame, key.key) and (not item or arrays.dimensions(frame, key) > 0)
+        case _:
+            return False
 
 
 def check_operation(frame: Frame, node: cst.BinaryOperation, left: Value, right: Value) -> None:

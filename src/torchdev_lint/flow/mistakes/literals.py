@@ -176,9 +176,29 @@ def _fold_numbers(operator: cst.BaseBinaryOp, one: int, other: int) -> Literal |
 def see_string(frame: Frame, node: cst.BaseExpression, text: str) -> None:
     """A string is evaluated where it may be a device."""
     parsed = api.parse(text)
-    if parsed is None or parsed[1] is None or parsed[0] not in api.ACCELERATOR_TYPES:
+    if (
+        parsed is None
+        or parsed[1] is None
+        or parsed[0] not in api.ACCELERATOR_TYPES
+        or _is_unread(frame, node)
+    ):
         return
     see(frame, node, "string", parsed[0], parsed[1], text)
+
+
+def _is_unread(frame: Frame, node: cst.BaseExpression) -> bool:
+    """Whether a string is given a name that nobody reads: `second = "cuda:1"` of a notebook, or within a function."""
+    if frame.function is None and not frame.analysis.options.in_cells:
+        return False  # another file may import it
+    for line in walk(_body(frame)):
+        match line:
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=value) if (
+                value is node
+            ):
+                return len(re.findall(rf"\b{re.escape(name)}\b", frame.analysis.written)) == 1
+            case _:
+                pass
+    return False
 
 
 def see_current(frame: Frame, argument: Argument) -> None:

@@ -485,6 +485,7 @@ def check_typename(frame: Frame, receiver: Value, site: CallSite) -> None:
             if (
                 not isinstance(like, Tensor)
                 or like.device == receiver.device
+                or _is_first(like.device)
                 or _is_moved_again(frame, site.node)
             ):
                 return
@@ -498,6 +499,14 @@ def check_typename(frame: Frame, receiver: Value, site: CallSite) -> None:
             _publish(frame, given, "typename", frame.analysis.text(given), f"{text}.device", edits)
         case _:
             pass
+
+
+def _is_first(device: Device) -> bool:
+    """Whether a device is known, and no GPU but the first: a type's name gives that, too."""
+    return all(
+        isinstance(leaf, Cpu) or (isinstance(leaf, Accelerator) and leaf.type == "cuda" and not leaf.index)
+        for leaf in leaves(device)
+    )
 
 
 def _is_as_given(frame: Frame, node: cst.BaseExpression | None) -> bool:

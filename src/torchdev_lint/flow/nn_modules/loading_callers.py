@@ -33,14 +33,16 @@ def goes_on_with_accelerator(frame: Frame, call: cst.Call) -> bool:
 def follows_training(frame: Frame, call: cst.Call) -> bool:
     """Whether what loads comes after a call that trains, or so does every call of its function: `train(args)`, then `test(args)`.
 
-    The cells of a notebook are run on different days.
+    Or in a later round of a loop that trains in each. The cells of a notebook are run on different days.
     """
     scope = loading_scopes.scope_of(frame)
     if not (isinstance(scope, cst.Module) and frame.analysis.options.in_cells) and _trained_before(
         scope, call
     ):
         return True
-    calls = list(_calls(frame, elsewhere=False))
+    if _trained_in_first_round(frame, scope, call):
+        return True
+    calls = list(_calls(frame, elsewhere=frame.analysis.imports.in_program()))
     return bool(calls) and all(_trained_before(scope, made) for made, scope in calls)
 
 
@@ -144,6 +146,50 @@ def _trained_before(scope: cst.CSTNode, call: cst.Call) -> bool:
         ):
             return True
     return False
+
+
+def _trained_in_first_round(frame: Frame, scope: cst.CSTNode, call: cst.Call) -> bool:
+    """Whether it is loaded in a loop, but not in its first round, that trains in each: `for stage in range(6): if stage != 0: ...`."""
+    around = loading_scopes.calls_around(frame, scope, call)
+    for node in walk(scope):
+        if not isinstance(node, cst.For) or id(node) not in around or not isinstance(node.target, cst.Name):
+            continue
+        later = any(
+            isinstance(part, cst.If)
+            and id(part.body) in around
+            and _is_past_first(part.test, node.target.value)
+            for part in walk(node.body)
+        )
+        if later and any(
+            isinstance(part, cst.Call)
+            and not _is_switch(part)
+            and (
+                _TRAINS.search(loading_scopes.name_of_call(part))
+                or loading_scopes.name_of_call(part) == "backward"
+            )
+            for part in walk(node.body)
+        ):
+            return True
+    return False
+
+
+def _is_past_first(test: cst.BaseExpression, count: str) -> bool:
+    """Whether a test holds in no first round, whose number is 0: `stage`, `stage != 0`, `stage > 0`."""
+    match test:
+        case cst.Name(value=name):
+            return name == count
+        case cst.Comparison(
+            left=cst.Name(value=name),
+            comparisons=[
+                cst.ComparisonTarget(
+                    operator=cst.NotEqual() | cst.GreaterThan() | cst.GreaterThanEqual() as operator,
+                    comparator=cst.Integer(value=least),
+                )
+            ],
+        ):
+            return name == count and (least == "0") != isinstance(operator, cst.GreaterThanEqual)
+        case _:
+            return False
 
 
 def _is_switch(call: cst.Call) -> bool:

@@ -18,7 +18,7 @@ from torchdev_lint.flow.activation.analysis import Analysis
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.nn_modules import loading_scopes
 from torchdev_lint.flow.nn_modules.saved_files import SAVING
-from torchdev_lint.flow.nn_modules.savers import says_saving
+from torchdev_lint.flow.nn_modules.savers import is_of_host_programs, says_saving
 from torchdev_lint.flow.project import reach
 from torchdev_lint.flow.project.accelerator_programs import (
     does_without,
@@ -26,6 +26,7 @@ from torchdev_lint.flow.project.accelerator_programs import (
     uses_accelerator,
 )
 from torchdev_lint.flow.project.compiled_kernels import imports_what_needs_one, runs_on_gpus_only
+from torchdev_lint.flow.project.dead_helpers import less_its_own
 from torchdev_lint.flow.project.reach import said
 from torchdev_lint.flow.syntax.trees import dotted, walk
 
@@ -74,7 +75,11 @@ def is_missing(frame: Frame, call: cst.Call) -> bool:
         or analysis.learn(_needs_accelerator, analysis, name)
         or (top is not None and analysis.learn(_is_unused, analysis, top, method))
         or (bool(keys) and analysis.learn(_are_never_saved, analysis, keys))
-        or any(analysis.learn(_is_never_saved, analysis, file) for file in _file_names(frame, call))
+        or any(
+            analysis.learn(_is_never_saved, analysis, file)
+            or analysis.learn(is_of_host_programs, analysis, file)
+            for file in _file_names(frame, call)
+        )
     )
 
 
@@ -125,23 +130,13 @@ def _is_unused(
         return False
     others = analysis.imports.mentioning(name) or ()
     used = re.compile(rf"(?<!def )(?<!class )\b{re.escape(name)}\b")
-    if used.search(said(own)) or any(used.search(_less_its_own(text, name, top)) for _, text in others):
+    if used.search(said(own)) or any(
+        used.search(less_its_own(text, name, top.name.value) if isinstance(top, cst.ClassDef) else said(text))
+        for _, text in others
+    ):
         return False
     script = re.sub(r"^.*[/\\]", "", analysis.source.path)
     return not analysis.imports.in_notebooks(name) and not analysis.imports.documents((name, script))
-
-
-def _less_its_own(text: str, name: str, top: cst.ClassDef | cst.FunctionDef) -> str:
-    """What another file says, less the calls of a method of this name that its own classes have: `self.load(path)`, with a `def load(self`.
-
-    A class of it that inherits from the one that loads may call that.
-    """
-    words = said(text)
-    if not isinstance(top, cst.ClassDef) or not re.search(rf"\bdef {re.escape(name)}\(self\b", words):
-        return words
-    if re.search(rf"\bclass \w+\([^)]*\b{re.escape(top.name.value)}\b", words):
-        return words
-    return re.sub(rf"\bself\.{re.escape(name)}\(", "", words)
 
 
 def _saves_as_it_works(analysis: Analysis, owner: cst.ClassDef) -> bool:

@@ -83,6 +83,8 @@ def construct(frame: Frame, path: str, site: CallSite) -> Value:
         device = device_values.as_device(argument.value)
     elif site.has_unknown_star() and not all(_is_shape(a) for a in site.arguments if a.star):
         device = UNKNOWN_DEVICE
+    elif path not in api.CONTAINERS:
+        device = _device_of_parts(frame, path, site, device)
     state = State("module", device_values.built_on(frame, device, site.node), path)
     if path in api.LOSSES:
         state = replace(state, device=device_values.built_on(frame, _loss_device(frame, site), site.node))
@@ -98,6 +100,19 @@ def construct(frame: Frame, path: str, site: CallSite) -> Value:
         placements.built_with(frame, whole, site.node)
         return whole
     return frame.fresh(site.node, state, text)
+
+
+def _device_of_parts(frame: Frame, path: str, site: CallSite, device: Device) -> Device:
+    """Where a module is that is made of others, which it copies or keeps, and of what it makes itself on a device."""
+    states = [frame.state(one.value) for one in site.arguments if isinstance(one.value, Object)]
+    places = [
+        state.device
+        for state in states
+        if state.kind == "module" and not all(isinstance(leaf, Anywhere) for leaf in leaves(state.device))
+    ]
+    if not places or any(place != places[0] for place in places):
+        return UNKNOWN_DEVICE if places else device
+    return places[0] if path in api.MADE_OF_COPIES or places[0] == device else UNKNOWN_DEVICE
 
 
 def _is_shape(argument: Argument) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 import libcst as cst
 
 from torchdev_lint.flow.activation.analysis import Analysis
+from torchdev_lint.flow.project.reach import places_things, with_imported
 from torchdev_lint.flow.syntax.trees import dotted, walk
 from torchdev_lint.torch_api.checkpoints import FILE_ADDRESS, SAVING_WORDS
 
@@ -23,6 +24,8 @@ _HOLDS_STATE = re.compile(
 )
 """Names of what is saved that may hold tensors."""
 _ASKS = re.compile(r"\b(?:isfile|is_file|exists|lexists)\(")
+_MOVES = re.compile(r"\.to\(")
+_TRAINING = (".backward(", ".step(", "autograd.grad(")
 _READS = re.compile(r"\b(?:isfile|is_file|exists|lexists|load)\(")
 
 
@@ -35,6 +38,26 @@ def is_of_others(analysis: Analysis) -> bool:
         )
         analysis.notes["checkpoints of others"] = known
     return bool(known)
+
+
+def is_of_host_programs(analysis: Analysis, name: str) -> bool:
+    """Whether all that name a file, whoever of them saves it, are programs on the CPU, one of which trains: `"burgers_pinn.pth"`.
+
+    A notebook says itself where it puts things; a script may leave that to what it imports.
+    """
+    notebooks = analysis.imports.notebooks(name)
+    if notebooks is None:
+        return False
+    scripts = analysis.imports.mentioning(name) or ()
+    if not analysis.options.in_cells:
+        scripts = [(analysis.source.path, analysis.written), *scripts]
+    around = with_imported(analysis, dict(scripts))
+    texts = [analysis.written, *(text for _, text in notebooks), *(around or {}).values()]
+    return (
+        around is not None
+        and any(word in text for text in texts for word in _TRAINING)
+        and not any(places_things(text) or _MOVES.search(text) is not None for text in texts)
+    )
 
 
 def says_saving(text: str) -> bool:

@@ -21,6 +21,7 @@ _NEEDS_ONE = frozenset(
         "get_device_capability",
         "get_device_name",
         "get_device_properties",
+        "init",
         "mem_get_info",
         "nvtx.range_push",
         "set_device",

@@ -143,13 +143,18 @@ _OF_ANOTHER = re.compile(r"(?!self\.|cls\.)\w+\.(?:\w+\.)*_")
 
 
 def _places(analysis: Analysis, name: str) -> bool:
-    """Whether a device is used at all: one that is chosen, told, and forgotten decides nothing, but where a flag decides beside it."""
+    """Whether a device is used at all: one that is chosen, told, and forgotten decides nothing, but where a flag decides beside it.
+
+    Nor does an attribute that a base class in another file sets, and the checked one never names.
+    """
     key = ("places", name, analysis.written)
     known = analysis.notes.get(key)
     if known is None:
         used = re.compile(rf"(?<![\w.]){re.escape(name)}\b(?!\s*=(?!=))")
         known = analysis.notes[key] = (
-            "." in name or analysis.says(_DECIDES) or used.search(_SAYS.sub("", analysis.written)) is not None
+            ("." in name and name in analysis.written)
+            or analysis.says(_DECIDES)
+            or used.search(_SAYS.sub("", analysis.written)) is not None
         )
     return bool(known)
 

@@ -95,7 +95,7 @@ def made_calls(frame: Frame, name: str, owner: str, *, elsewhere: bool = True) -
             yield call, function, prepares or on_host, module
 
 
-_KIND = re.compile(r"(?:Meter|Metric|Evaluator)$")
+_KIND = re.compile(r"(?:Meter|Metric|Evaluator|Trainer)$")
 
 
 def _word_for(owner: str) -> str:

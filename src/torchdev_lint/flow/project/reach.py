@@ -102,10 +102,10 @@ def stays_on_host(analysis: Analysis, name: str) -> bool:
 
 def trains_on_host(analysis: Analysis) -> bool:
     """Whether the project trains models, and no file of it, nor what it trains them with, speaks of devices at all."""
-    if _moves(said(analysis.written)):
+    if places_things(said(analysis.written)):
         return False
     others = list(_related(analysis, analysis.imports.mentioning("torch") or ()))
-    return not any(_moves(said(text)) for text in others) and any(
+    return not any(places_things(said(text)) for text in others) and any(
         ".backward(" in said(text) for text in others
     )
 
@@ -126,7 +126,7 @@ def _is_all_on_host(analysis: Analysis) -> bool:
     if others is None:
         return False
     texts = (analysis.written, *_related(analysis, others))
-    return not any(_moves(said(text)) for text in texts) and not any(
+    return not any(places_things(said(text)) for text in texts) and not any(
         map(analysis.imports.in_notebooks, _IN_NOTEBOOKS)
     )
 
@@ -149,9 +149,9 @@ def _stays(analysis: Analysis, name: str) -> bool:
         if len(done) > MAX_NAMES or analysis.imports.in_notebooks(current[1]):
             return False
         for file, block, body, whole in naming(analysis, own, *current):
-            if _moves(whole if file != path or not block else body):
+            if places_things(whole if file != path or not block else body):
                 return False
-            if file != path and any(map(_moves, _helpers(analysis, file, whole))):
+            if file != path and any(map(places_things, _helpers(analysis, file, whole))):
                 return False
             if block and block != "main":
                 pending.append((file, block))
@@ -163,7 +163,7 @@ def _stays(analysis: Analysis, name: str) -> bool:
 def _is_looked_up(analysis: Analysis) -> bool:
     """Whether a file that uses an accelerator finds classes or functions by a name that is only known when it runs."""
     return any(
-        _LOOKS_UP.search(text) and _moves(text) and may_import(text, file, analysis.source.path)
+        _LOOKS_UP.search(text) and places_things(text) and may_import(text, file, analysis.source.path)
         for word in ("getattr(", "importlib", "__import__", "globals()", "eval(", "instantiate(")
         for file, text in analysis.imports.mentioning(word) or ()
     )
@@ -297,7 +297,7 @@ _OF_LIBRARIES = re.compile(
 """Imports of libraries that have trainers."""
 
 
-def _moves(text: str) -> bool:
+def places_things(text: str) -> bool:
     """Whether a file puts something on an accelerator, or has that done: by a trainer of a library, not by one of the program's own."""
     return (speaks_of_devices(text) and not names_only_the_cpu(text)) or (
         RUNS_MODELS.search(text) is not None and _OF_LIBRARIES.search(text) is not None

@@ -1,0 +1,352 @@
+"""What a fifty-seventh and a fifty-eighth batch of repositories, and a round of programs, taught: look-alikes beside mistakes."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from torchdev_lint.config import Config
+from torchdev_lint.engine.check import check_source
+from torchdev_lint.rules.codes import OFF_BY_DEFAULT
+
+Checked = Callable[[Path, dict[str, str], str], list[str]]
+Ways = Sequence[tuple[str | tuple[str, ...], list[str]]]
+
+CASES: dict[str, tuple[str, Ways]] = {
+    "copies of a layer that is told its device": (
+        """
+        import torch
+        from torch import nn
+
+        class Net(nn.Module):
+            def __init__(self, device):
+                super().__init__()
+                layer = nn.TransformerEncoderLayer(8, 2{0})
+                self.parts = [nn.TransformerEncoder(layer, num_layers=2) for _ in range(3)]
+
+            def forward(self, x):
+                for part in self.parts:
+                    x = part(x)
+                return x
+
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        net = Net(device).to(device)
+        net(torch.randn(5, 2, 8, device=device))
+        """,
+        [(", device=device", []), ("", ["TDV007"])],
+    ),
+    "one number in one place of an array": (
+        """
+        import numpy as np
+        import torch
+
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        scores = np.zeros(10)
+        labels = np.array([1, 2, 3])
+        for j, x in enumerate(torch.randn(3, 8, device=device)):
+            scores[{0}] = torch.cosine_similarity(x.unsqueeze(0), x.unsqueeze(0))
+        """,
+        [
+            ("labels[j]", []),
+            ("torch.tensor([1, 2, 3])[j]", []),
+            ("labels[j:]", ["TDV010"]),
+            ("labels", ["TDV010"]),
+            ("[j]", ["TDV010"]),
+        ],
+    ),
+    "functions of NumPy's that only index": (
+        """
+        import numpy as np
+        import torch
+
+        x = torch.rand(4, 3, device="cuda")
+        i = np.zeros((4, 1), dtype=int)
+        print({0})
+        """,
+        [
+            ("np.take_along_axis(x, i, axis=1)", []),
+            ("np.hsplit(x, [1])", []),
+            ("np.array_equiv(x, i)", []),
+            ("np.tril_indices_from(x)", []),
+            ("np.take(x, i, axis=1)", ["TDV010"]),
+            ("np.take_along_axis(i, [x[0]], axis=1)", ["TDV010"]),
+        ],
+    ),
+    "the type of what is on the first GPU": (
+        """
+        import argparse
+        import torch
+
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--gpu", default="cuda")
+        args = parser.parse_args()
+        device = {0}
+        like = torch.zeros(3, device=device)
+        noise = torch.randn(3).type(like.type())
+        """,
+        [
+            ('torch.device("cuda:0" if torch.cuda.is_available() else "cpu")', []),
+            ('torch.device("cuda" if torch.cuda.is_available() else "cpu")', []),
+            ("torch.device(args.gpu)", ["TDV016"]),
+        ],
+    ),
+    "a checkpoint of an earlier round": (
+        """
+        import torch
+        from torch import nn
+        from lib import train
+
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        net = nn.Linear(2, 2).to(device)
+        for stage in range(6):
+            if {0}:
+                net.load_state_dict(torch.load(f"stage{{stage - 1}}.pt"))
+            {1}(net, f"stage{{stage}}.pt")
+        """,
+        [
+            (("stage != 0", "train"), []),
+            (("stage", "train"), []),
+            (("stage > 0", "train"), []),
+            (("stage >= 1", "train"), []),
+            (("stage >= 0", "train"), ["TDV009"]),
+            (("stage != 3", "train"), ["TDV009"]),
+            (("net", "train"), ["TDV009"]),
+            (("stage != 0", "evaluate"), ["TDV009"]),
+        ],
+    ),
+    "a string that nobody reads": (
+        """
+        import torch
+
+        def work(x):
+            first, other = x, None
+            second = "cuda:1"
+            return first{0}
+        """,
+        [("", []), (".to(second)", ["TDV002"])],
+    ),
+    "a program that begins CUDA": (
+        """
+        import torch
+        from torch import nn
+
+        {0}
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        net = nn.Linear(2, 2)
+        net.load_state_dict(torch.load("model.pth"))
+        """,
+        [("torch.cuda.init()", []), ("", ["TDV009"])],
+    ),
+}
+
+
+def _told(text: str, path: str = "program.py") -> list[str]:
+    """The codes of what is found, by default."""
+    found = check_source(textwrap.dedent(text), path, Config())
+    return [one.code for one in found if one.code not in OFF_BY_DEFAULT]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_wrong_and_right(name: str) -> None:
+    text, ways = CASES[name]
+    for way, found in ways:
+        parts = (way,) if isinstance(way, str) else way
+        assert _told(text.format(*parts)) == found, parts
+
+
+MODEL = """\
+import torch
+from torch import nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Linear(2, 2)
+    def loss(self, x: torch.Tensor):
+        y = self.net(x)
+        return {used}
+    def slope(self, y: torch.Tensor):
+        return torch.autograd.grad(y, y, grad_outputs=torch.ones(y.shape) * y)[0]
+"""
+RUN = """\
+import torch
+from model import Net
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+net = Net().to(device)
+print(net.loss(torch.ones(3, 2, device=device)){after})
+"""
+
+
+@pytest.mark.parametrize(
+    ("used", "after", "beside", "found"),
+    [
+        ("y.sum()", "", "", []),
+        ("y.sum()  # self.slope(y)", "", "", []),
+        ("y.sum()", "", "class Other:\n    def slope(self, y):\n        return y\n    def all(self):\n        return self.slope(1)\n", []),
+        ("self.slope(y)", "", "", ["TDV005"]),
+        ("y.sum()", ", net.slope", "", ["TDV005"]),
+        ("y.sum()", ", getattr(net, 'slope')", "", ["TDV005"]),
+        ("y.sum()", ", getattr(net, input())", "", ["TDV005"]),
+        ("y.sum()", "", "from model import Net\nclass Own(Net):\n    def all(self, y):\n        return self.slope(y)\n", ["TDV005"]),
+    ],
+    ids=["nobody", "a comment", "a class of its own", "its class", "what has one", "by a string", "by a name that is typed", "an heir"],
+)  # fmt: skip
+def test_methods_that_nobody_calls(
+    checked: Checked, tmp_path: Path, used: str, after: str, beside: str, found: list[str]
+) -> None:
+    """A class of a program has an instance, and one of its methods no caller."""
+    files = {"model.py": MODEL.format(used=used), "run.py": RUN.format(after=after), "beside.py": beside}
+    assert checked(tmp_path, files, "model.py") == found
+
+
+def test_a_class_that_nobody_makes_yet(checked: Checked, tmp_path: Path) -> None:
+    """It is just being written, or a library's."""
+    files = {
+        "model.py": MODEL.format(used="y.sum()"),
+        "run.py": "import torch, model\nx = torch.ones(3, device='cuda')\n",
+    }
+    assert checked(tmp_path, files, "model.py") == ["TDV005"]
+
+
+def test_methods_of_a_library(checked: Checked, tmp_path: Path) -> None:
+    """Whoever installs it may call them."""
+    files = {
+        "model.py": MODEL.format(used="y.sum()"),
+        "run.py": RUN.format(after=""),
+        "setup.py": "from setuptools import setup\nsetup(name='nets')\n",
+    }
+    assert checked(tmp_path, files, "model.py") == ["TDV005"]
+
+
+LOADS = """\
+import torch
+from net import network
+net = network()
+net.load_state_dict(torch.load("heat_{name}.pth"))
+print(net(torch.ones(3, 2)))
+"""
+TRAINS = """\
+import torch
+from net import network
+{place}
+net = network(){moved}
+optimizer = torch.optim.Adam(net.parameters())
+net(torch.ones(3, 2){on}).sum().backward()
+optimizer.step()
+torch.save(net.state_dict(), "heat_{name}.pth")
+"""
+ELSEWHERE = {
+    "place": 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")',
+    "moved": ".to(device)",
+    "on": ", device=device",
+}
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "found"),
+    [("pinn", "cnn", []), ("cnn", "cnn", ["TDV009"]), ("pinn", "pinn", ["TDV009"])],
+    ids=["a program on the CPU", "one on a GPU", "both"],
+)
+def test_who_saves_a_file(checked: Checked, tmp_path: Path, own: str, other: str, found: list[str]) -> None:
+    """Of several programs those count that name the file."""
+    files = {
+        "net.py": "from torch import nn\ndef network():\n    return nn.Linear(2, 2)\n",
+        "plot.py": LOADS.format(name=own),
+        "heat.py": TRAINS.format(name="pinn", place="", moved="", on=""),
+        "cnn.py": TRAINS.format(name=other, **ELSEWHERE),
+    }
+    assert checked(tmp_path, files, "plot.py") == found
+
+
+TRAINER = """\
+import torch
+class Trainer:
+    def __init__(self, model, device):
+        self.model, self.device = model.to(device), device
+    def train(self):
+        self.model.loss().backward()
+        torch.save(self.model.state_dict(), "best.pth")
+    def test(self):
+        self.model.load_state_dict(torch.load("best.pth"))
+        return self.model.score()
+"""
+MAIN = """\
+import torch
+from trainer import Trainer
+from nets import model
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+trainer = Trainer(model(), device)
+{first}
+trainer.test()
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "found"), [("trainer.train()", []), ("if input():\n    trainer.train()", ["TDV009"])]
+)
+def test_a_trainer_that_is_told_to_train_first(
+    checked: Checked, tmp_path: Path, first: str, found: list[str]
+) -> None:
+    """In another file than that of its class."""
+    files = {"trainer.py": TRAINER, "main.py": MAIN.format(first=first), "nets.py": "def model(): ...\n"}
+    assert checked(tmp_path, files, "trainer.py") == found
+
+
+BASE = """\
+import torch
+class Base:
+    def __init__(self):
+        self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        self.build()
+"""
+HEIR = """\
+from base import Base
+from torch import nn
+class Gan(Base):
+    def build(self):
+        self.net = nn.Linear(2, 2).cuda()
+    def step(self, x):
+        return self.net(x{put})
+"""
+
+
+@pytest.mark.parametrize(("put", "found"), [(".cuda()", []), (".to(self.device)", ["TDV018"])])
+def test_a_device_that_a_base_has_for_others(
+    checked: Checked, tmp_path: Path, put: str, found: list[str]
+) -> None:
+    """Who never names it has not chosen it."""
+    use = "from gan import Gan\nfrom data import batch\nGan().step(batch())\n"
+    files = {"base.py": BASE, "gan.py": HEIR.format(put=put), "use.py": use, "data.py": "def batch(): ...\n"}
+    assert checked(tmp_path, files, "gan.py") == found
+
+
+INFORMER = """\
+import torch
+from torch import nn
+class Informer(nn.Module):
+    def __init__(self, device=None):
+        super().__init__()
+        self.encoder = nn.MultiheadAttention(8, 2, device=device)
+        self.decoder = nn.MultiheadAttention(8, 2, device=device)
+        self.out = nn.Linear(8, 1)
+    def forward(self, x):
+        return self.out(self.decoder(x, x, self.encoder(x, x, x)[0])[0])
+"""
+BUILDS = """\
+import torch
+from informer import Informer
+from trainer import Trainer
+Trainer(Informer(torch.device("cuda"))).run()
+"""
+MOVES = "class Trainer:\n    def __init__(self, model):\n        self.model = model{moved}\n    def run(self): ...\n"
+
+
+@pytest.mark.parametrize(("moved", "found"), [('.to("cuda")', []), ("", ["TDV020"])])
+def test_layers_of_what_is_moved_whole(
+    checked: Checked, tmp_path: Path, moved: str, found: list[str]
+) -> None:
+    """A program that moves its models may build them anywhere."""
+    files = {"informer.py": INFORMER, "main.py": BUILDS, "trainer.py": MOVES.format(moved=moved)}
+    assert checked(tmp_path, files, "informer.py") == found
