@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from torchdev_lint.cli_parser import Parser
 from torchdev_lint.config import ConfigError
 from torchdev_lint.engine.check import unify_newlines
+from torchdev_lint.engine.notebooks import broken_cells
 from torchdev_lint.files import read_bytes
+from torchdev_lint.source.cells import Cells
 from torchdev_lint.source.document import Document, SourceError
+from torchdev_lint.source.notebook import Notebook
 from torchdev_lint.source.roots import given_as_roots
 
 if TYPE_CHECKING:
     import libcst as cst
 
     from torchdev_lint.flow.inspection.recording import Section
+
+Text = TypeVar("Text")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -28,7 +33,7 @@ def parser() -> argparse.ArgumentParser:
         "hold; at the end of the module and of each function read alone, or after one line, once for each way that leads there.",
         allow_abbrev=False,
     )
-    made.add_argument("place", metavar="FILE[:LINE]")
+    made.add_argument("place", metavar="FILE[:LINE]", help="of a notebook, FILE[:CELL:LINE]")
     return made
 
 
@@ -37,32 +42,63 @@ def infer(arguments: Sequence[str]) -> int:
 
     Raises `ConfigError` for a file that cannot be read or does not parse, or a line without a statement.
     """
-    path, line = _place(parser().parse_args(arguments).place)
-    for section in sections(_text(path), line, path):
+    path, cell, line = _place(parser().parse_args(arguments).place)
+    if path.endswith(".ipynb"):
+        notebook = _read(path, Notebook.from_bytes)
+        if line is not None:
+            line = _row(notebook, path, cell, line)
+        elif cell is not None:
+            raise ConfigError(f"{path}: a notebook has cells: {path}:CELL:LINE")
+        broken = broken_cells(notebook)
+        found = sections(notebook.analysed(notebook.text, broken), line, path, cells=notebook.cells)
+    else:
+        document = _read(path, Document.from_bytes)
+        found = sections(document.text, cell if line is None else line, path)
+    for section in found:
         print(_rendered(section))
     return 0
 
 
-def _place(given: str) -> tuple[str, int | None]:
-    path, colon, line = given.rpartition(":")
-    if colon and line.isdecimal() and not os.path.exists(given):
-        return path, int(line)
-    return given, None
+def _place(given: str) -> tuple[str, int | None, int | None]:
+    """The file, and of the numbers behind it the first and the second: a line, or the cell of a notebook and a line."""
+    numbers: list[int] = []
+    path = given
+    while len(numbers) < 2 and not os.path.exists(path):
+        head, colon, number = path.rpartition(":")
+        if not colon or not number.isdecimal():
+            break
+        path, numbers = head, [int(number), *numbers]
+    if len(numbers) == 2 and not path.endswith(".ipynb"):
+        return f"{path}:{numbers[0]}", numbers[1], None
+    return path, numbers[0] if numbers else None, numbers[1] if len(numbers) == 2 else None
 
 
-def _text(path: str) -> str:
+def _read(path: str, read: Callable[[bytes, str], Text]) -> Text:
     try:
-        return Document.from_bytes(read_bytes(path), path).text
+        return read(read_bytes(path), path)
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
     except SourceError as error:
         raise ConfigError(f"{path}: {error}") from error
 
 
-def sections(text: str, line: int | None = None, path: str | None = None) -> list[Section]:
+def _row(notebook: Notebook, path: str, cell: int | None, line: int) -> int:
+    """The row of the joined text."""
+    found = next((one for one in notebook.cells.cells if one.index == cell), None)
+    if found is None:
+        raise ConfigError(f"{path}: cell {cell} holds no code")
+    rows = len(found.text.splitlines())
+    if not 1 <= line <= rows:
+        raise ConfigError(f"{path}: there is no line {line} in cell {cell} (of {rows})")
+    return notebook.cells.first_row(found.index) + line - 1
+
+
+def sections(
+    text: str, line: int | None = None, path: str | None = None, cells: Cells | None = None
+) -> list[Section]:
     """What is known at the end of each part of a source text, or after the statement on a line.
 
-    With a `path`, what the text imports from its project is read too.
+    With a `path`, what the text imports from its project is read too; with `cells`, it is a notebook's, and places are those in them.
     Raises `ConfigError` if the text does not parse, or there is no statement on the line.
     """
     import libcst as cst
@@ -82,9 +118,12 @@ def sections(text: str, line: int | None = None, path: str | None = None) -> lis
         raise ConfigError(f"{path or '<text>'}:{error.row}: {error.message}") from error
     places = MetadataWrapper(module, unsafe_skip_copy=True).resolve(PositionProvider)
 
-    def line_of(node: cst.CSTNode) -> int | None:
+    def place_of(node: cst.CSTNode) -> str | None:
         place = places.get(node)
-        return None if place is None else place.start.line
+        if place is None or cells is None:
+            return None if place is None else f"line {place.start.line}"
+        cell, row = cells.row(place.start.line)
+        return f"line {row} of cell {cell}"
 
     at = None
     if line is not None:
@@ -95,14 +134,16 @@ def sections(text: str, line: int | None = None, path: str | None = None) -> lis
         }
         at = _statement(spans, line)
         if at is None:
-            rows = len(text.splitlines())
-            raise ConfigError(f"{path or '<text>'}: there is no statement on line {line} (of {rows})")
-    recorder = Recorder(line_of, at)
+            where = f"line {line} (of {len(text.splitlines())})"
+            if cells is not None:
+                where = "line {1} of cell {0}".format(*cells.row(line))
+            raise ConfigError(f"{path or '<text>'}: there is no statement on {where}")
+    recorder = Recorder(place_of, at)
     project = None
     if path is not None:
         given = given_as_roots([path])
         project = Project(os.path.abspath(path), DiskSources(), lines=text.count("\n"), given=given)
-    read_module(module, Options(DEFAULT_TENSOR_CONSTRUCTORS), recorder, project)
+    read_module(module, Options(DEFAULT_TENSOR_CONSTRUCTORS, in_cells=cells is not None), recorder, project)
     return list(recorder.sections)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -171,3 +172,66 @@ for made in nets():
     assert [name for name in names if name.startswith("opt")] == ["opt"]
     assert [name for name in names if name.startswith("cache")] == ["cache", "cache[key]"]
     assert [name for name in names if name.startswith("layers")] == ["layers", "layers[...]"]
+
+
+def _notebook(*cells: str) -> str:
+    kinds = [
+        {"cell_type": "markdown", "metadata": {}, "source": ["# A title"]},
+        *(
+            {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": [cell]}
+            for cell in cells
+        ),
+    ]
+    return json.dumps({"cells": kinds, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+
+
+CELLS = ("%matplotlib inline\nimport torch\nx = torch.ones(3)", "y = x.cuda()\n\ndef f(z):\n    return z + y")
+
+
+@pytest.mark.parametrize(
+    ("place", "shown"),
+    [
+        (
+            "",
+            "the module:\n  x  a tensor on the CPU, made on line 3 of cell 2\n"
+            "  y  a tensor on `cuda`, moved on line 1 of cell 3\n"
+            "`f` read alone (line 3 of cell 3):\n",
+        ),
+        (":2:3", "after line 3 of cell 2, the module:\n  x  a tensor on the CPU, made on line 3 of cell 2\n"),
+        (":3:4", "after line 4 of cell 3, `f` read alone (line 3 of cell 3):\n"),
+    ],
+)
+def test_infer_reads_the_cells_of_a_notebook(tmp_path: Path, cli: Cli, place: str, shown: str) -> None:
+    """As what is checked: one program, whose places are those in its cells."""
+    (tmp_path / "run.ipynb").write_text(_notebook(*CELLS), encoding="utf-8")
+    assert cli("infer", f"{tmp_path / 'run.ipynb'}{place}").out.startswith(shown)
+
+
+@pytest.mark.parametrize(
+    ("place", "cause"),
+    [
+        (":1:1", "cell 1 holds no code"),
+        (":9:1", "cell 9 holds no code"),
+        (":2:4", "there is no line 4 in cell 2 (of 3)"),
+        (":3:2", "there is no statement on line 2 of cell 3"),
+        (":2", "a notebook has cells: {path}:CELL:LINE"),
+    ],
+)
+def test_infer_says_what_is_wrong_with_a_place_in_a_notebook(
+    tmp_path: Path, cli: Cli, place: str, cause: str
+) -> None:
+    """In one line that names the file."""
+    path = tmp_path / "run.ipynb"
+    path.write_text(_notebook(*CELLS), encoding="utf-8")
+    outcome = cli("infer", f"{path}{place}")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err == f"torchdev-lint: error: {path}: {cause.format(path=path)}\n"
+
+
+def test_infer_says_that_a_notebook_is_none(tmp_path: Path, cli: Cli) -> None:
+    """What is no JSON, or has no cells."""
+    path = tmp_path / "run.ipynb"
+    path.write_text("x = 1\n", encoding="utf-8")
+    outcome = cli("infer", str(path))
+    assert (outcome.code, outcome.err.count("\n")) == (2, 1)
+    assert f"{path}: not a notebook" in outcome.err

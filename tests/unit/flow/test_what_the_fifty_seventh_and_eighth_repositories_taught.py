@@ -117,6 +117,25 @@ CASES: dict[str, tuple[str, Ways]] = {
             (("stage != 0", "evaluate"), ["TDV009"]),
         ],
     ),
+    "an option that is compared with what is given": (
+        """
+        import argparse
+        import torch
+
+        def main(args, kind):
+            device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+            x = torch.ones(3, device=device)
+            y = torch.ones(3)
+            if args.loss {0}:
+                y = y.to(device)
+            print(x + y)
+
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--loss", default="mse")
+        main(parser.parse_args(), input())
+        """,
+        [("== kind", []), ("== 'mse'", []), ("!= 'mse'", ["TDV005"])],
+    ),
     "a string that nobody reads": (
         """
         import torch
@@ -208,6 +227,13 @@ def test_a_class_that_nobody_makes_yet(checked: Checked, tmp_path: Path) -> None
         "run.py": "import torch, model\nx = torch.ones(3, device='cuda')\n",
     }
     assert checked(tmp_path, files, "model.py") == ["TDV005"]
+
+
+def test_a_method_that_is_documented(checked: Checked, tmp_path: Path) -> None:
+    """It is meant for others."""
+    slope = "def slope(self, y: torch.Tensor):\n"
+    text = MODEL.format(used="y.sum()").replace(slope, f'{slope}        """Where y goes."""\n')
+    assert checked(tmp_path, {"model.py": text, "run.py": RUN.format(after="")}, "model.py") == ["TDV005"]
 
 
 def test_methods_of_a_library(checked: Checked, tmp_path: Path) -> None:

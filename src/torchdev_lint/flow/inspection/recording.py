@@ -27,7 +27,7 @@ _OUR_OWN = re.compile(r"\[(?!True\b|False\b|None\b)[A-Za-z_]\w*[^'\"]*\]$")
 _SINCE = re.compile(r" since \d+\]$")
 """Behind a key that is only a name: since which assignment of it (`patterns.item_name`)."""
 
-LineOf = Callable[[cst.CSTNode], "int | None"]
+PlaceOf = Callable[[cst.CSTNode], "str | None"]
 
 _DID = {
     "moved": "moved",
@@ -51,17 +51,17 @@ class Recorder:
     """Told of every statement that was executed and of every activation that ended.
 
     `at` is the statement after which to write down what is known; without one, the ends of the module and of the functions
-    read alone are written down. `line_of` gives the row of a node.
+    read alone are written down. `place_of` says where a node stands: `line 12`, `line 3 of cell 2`.
     """
 
-    line_of: LineOf
+    place_of: PlaceOf
     at: cst.CSTNode | None = None
     sections: dict[Section, None] = field(default_factory=dict)
 
     def executed(self, frame: Frame, node: cst.CSTNode) -> None:
         """A statement was executed in an activation."""
         if node is self.at:
-            title = f"after line {self.line_of(node)}, {self._where(frame)}"
+            title = f"after {self.place_of(node)}, {self._where(frame)}"
             self._add(title, frame, frame.env)
 
     def ended(self, frame: Frame, value: Value | None, env: Environment | None) -> None:
@@ -84,8 +84,8 @@ class Recorder:
         if frame.function.owner is not None:
             name = f"{frame.function.owner.name}.{name}"
         if frame.caller is None:
-            return f"`{name}` read alone (line {self.line_of(frame.function.node)})"
-        return f"`{name}` called from line {self.line_of(frame.call)}"
+            return f"`{name}` read alone ({self.place_of(frame.function.node)})"
+        return f"`{name}` called from {self.place_of(frame.call)}"
 
     def _add(self, title: str, frame: Frame, env: Environment, value: Value | None = None) -> None:
         rows: list[tuple[str, str]] = []
@@ -119,9 +119,9 @@ class Recorder:
         if device is None:
             return ""
         steps = [
-            f"{_DID.get(step.what, step.what)} on line {self.line_of(step.node)}"
+            f"{_DID.get(step.what, step.what)} on {self.place_of(step.node)}"
             for leaf in leaves(device)
             for step in story(leaf)
-            if self.line_of(step.node) is not None
+            if self.place_of(step.node) is not None
         ]
         return f", {', '.join(dict.fromkeys(steps))}" if steps else ""

@@ -60,7 +60,7 @@ def _told_by_default(defaults: Mapping[Key, object], asked: Iterable[Atom]) -> d
 def _answer(defaults: Mapping[Key, object], atom: Atom) -> bool | None:
     """What the default of an option says of a question for it; not of one that chooses a device."""
     match atom:
-        case Atom(kind="opaque", key=("equal", ("attr", _, str(name)) as key, said)) if key in defaults:
+        case Atom(kind="opaque", key=("equal", ("attr", _, str(name)) as key, str(said))) if key in defaults:
             return None if _PLACES.search(name) or _PLACES.search(said) else repr(defaults[key]) == said
         case Atom(kind="opaque", key=("truth", ("attr", _, str(name)) as key)) if key in defaults:
             return None if _PLACES.search(name) else bool(defaults[key])
