@@ -136,6 +136,61 @@ CASES: dict[str, tuple[str, Ways]] = {
         """,
         [("== kind", []), ("== 'mse'", []), ("!= 'mse'", ["TDV005"])],
     ),
+    "a model out of sight that is told a device": (
+        """
+        import torch
+        from nets import Vrnn
+
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        model = Vrnn(32{0}).to(device)
+        model(torch.ones(3, 32))
+        """,
+        [(", device", []), (", device=device", []), ("", ["TDV001"])],
+    ),
+    "weights of one key": (
+        """
+        import torch
+        from torch import nn
+
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        net = nn.Linear(2, 2).to(device)
+        mean = torch.load("mean.pt", map_location={0})
+        now = net.state_dict()
+        for name in mean:
+            mean[name] = {1}
+        """,
+        [
+            (("'cpu'", "mean[name] + (now[name] - mean[name]) / 3"), ["TDV004"]),
+            (("'cpu'", "0.9 * mean[name] + 0.1 * now[name]"), ["TDV004"]),
+            (("device", "mean[name] + (now[name] - mean[name]) / 3"), []),
+            (("'cpu'", "mean[name] + (now[name].cpu() - mean[name]) / 3"), []),
+            (("'cpu'", "now[name] * mean['decay']"), []),
+        ],
+    ),
+    "pictures that a pipeline gives": (
+        """
+        import numpy as np
+        import torch
+        from diffusers import StableDiffusionPipeline
+
+        class Painter:
+            def __init__(self):
+                self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+                self.pipe = StableDiffusionPipeline.from_pretrained("x").to(self.device)
+            def paint(self, text):
+                pictures = self.made(text)
+                return [self.small(pictures[i]) for i in range(len(pictures))]
+            def small(self, picture):
+                return np.array(picture.resize((128, 128)))
+            def made(self, text):
+                {0}
+                return output.images
+        """,
+        [
+            ("output = self.pipe(prompt=[text], num_inference_steps=3)", []),
+            ("output = self.pipe(prompt=[text], output_type='pil')", []),
+        ],
+    ),
     "a string that nobody reads": (
         """
         import torch
@@ -346,6 +401,104 @@ def test_a_device_that_a_base_has_for_others(
     use = "from gan import Gan\nfrom data import batch\nGan().step(batch())\n"
     files = {"base.py": BASE, "gan.py": HEIR.format(put=put), "use.py": use, "data.py": "def batch(): ...\n"}
     assert checked(tmp_path, files, "gan.py") == found
+
+
+NET = """\
+import torch
+from torch import nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Linear(2, 2)
+    {own}
+"""
+GIVEN = """\
+import torch
+from net import {name}
+def weights(model, n):
+    return torch.zeros(n, 2).to(model.get_device())
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+print(weights({name}().to(device), 3))
+"""
+
+
+@pytest.mark.parametrize(
+    ("own", "found"),
+    [("def get_device(self):\n        return self.net.weight.device", []), ("pass", ["TDV012"])],
+)
+def test_a_method_that_gives_a_device(checked: Checked, tmp_path: Path, own: str, found: list[str]) -> None:
+    """`get_device` of a class of the program is none of a tensor's."""
+    files = {"net.py": NET.format(own=own), "run.py": GIVEN.format(name="Net")}
+    assert checked(tmp_path, files, "run.py") == found
+
+
+RESTORE = """\
+import torch
+def load_state_dict(module, path):
+    state = torch.load(path)
+    module.load_state_dict(state["model"])
+"""
+TRAIN = """\
+import torch
+{imports}
+from nets import Net
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+net = Net().to(device)
+net.loss().backward()
+{use}
+net.load_state_dict(other())
+torch.save({{"model": net.state_dict()}}, "best.pt")
+"""
+
+
+@pytest.mark.parametrize(
+    ("imports", "use", "found"),
+    [
+        ("", "", []),
+        ("from restoring import load_state_dict", "load_state_dict(net, 'best.pt')", ["TDV009"]),
+        ("import restoring as r", "r.load_state_dict(net, 'best.pt')", ["TDV009"]),
+    ],
+)
+def test_a_function_that_has_the_name_of_a_method(
+    checked: Checked, tmp_path: Path, imports: str, use: str, found: list[str]
+) -> None:
+    """`net.load_state_dict(...)` calls another one."""
+    files = {
+        "restoring.py": RESTORE,
+        "train.py": TRAIN.format(imports=imports, use=use),
+        "nets.py": "class Net: ...\n",
+    }
+    assert checked(tmp_path, files, "restoring.py") == found
+
+
+FLAGGED = """\
+import torch
+from torch import nn
+def test(net, x, early=False):
+    other = {made}
+    net.cuda()
+    x = x.cuda()
+    y = net(x)
+    if early:
+        y = {used}
+    return y
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "used", "code"),
+    [("nn.Linear(2, 2)", "other(x)", "TDV001"), ("torch.ones(3, 2)", "other + x", "TDV005")],
+)
+@pytest.mark.parametrize(
+    ("told", "taken"), [("", False), (", False", False), (", early=True", True), (", flag", True)]
+)
+def test_a_flag_that_nobody_gives(
+    checked: Checked, tmp_path: Path, made: str, used: str, code: str, told: str, taken: bool
+) -> None:
+    """What is certain on a way that no call takes fails for nobody."""
+    run = f"import torch, sys\nfrom lib import test\nfrom torch import nn\nflag = sys.argv\ntest(nn.Linear(2, 2), torch.ones(3, 2){told})\n"
+    files = {"lib.py": FLAGGED.format(made=made, used=used), "run.py": run}
+    assert checked(tmp_path, files, "lib.py") == ([code] if taken else [])
 
 
 INFORMER = """\

@@ -411,6 +411,7 @@ def visit_BinaryOperation(frame: Frame, node: cst.BinaryOperation) -> Value:
     left_over = torch_devices.remainder(node, left, right)
     if left_over is not None:
         return left_over
+    left, right = loaded_parts.under_one_key(frame, node, left, right)
     result = operations.binary_operation(frame, node, left, right)
     host_reads.check_operation(frame, node, left, right)
     return (

@@ -426,6 +426,12 @@ def _is_told_from_host(frame: Frame, index: cst.BaseExpression) -> bool:
     return asked.search(frame.analysis.text(frame.function.node)) is not None
 
 
+def has_its_own_get_device(analysis: Analysis) -> bool:
+    """Whether a class of the project has a method `get_device`, which may give a device."""
+    word = "def get_device("
+    return word in analysis.written or bool(analysis.imports.mentioning(word))
+
+
 def check_index(frame: Frame, argument: Argument) -> None:
     """`get_device()` as a device: a tensor on the CPU gives -1."""
     value = argument.value
@@ -443,7 +449,10 @@ def check_index(frame: Frame, argument: Argument) -> None:
     )
     if not (on_host or anywhere) or literals.is_guarded(frame, "cuda", 0):
         return  # nothing is known of the tensor, or it cannot be on the CPU here
-    if not on_host and _is_told_from_host(frame, argument.node.value):
+    if not on_host and (
+        _is_told_from_host(frame, argument.node.value)
+        or frame.analysis.learn(has_its_own_get_device, frame.analysis)
+    ):
         return
     text = frame.analysis.text(node.func.value)
     frame.analysis.publish(

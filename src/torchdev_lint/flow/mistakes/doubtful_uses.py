@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from torchdev_lint.flow.activation.placement_events import DoubtfulDevice
+from torchdev_lint.flow.mistakes.device_objects import has_its_own_get_device
 from torchdev_lint.flow.read_alone.device_spellings import (
     ANY,
     INDEXED,
@@ -94,6 +95,8 @@ def _as_index(scope: Scope, node: cst.BaseExpression, form: str) -> Iterator[Dou
                 if _is_compared(scope, text):
                     continue
                 if text in ("self", "cls") or _is_imported(scope, text) or _asks_for_cuda(scope):
+                    continue
+                if scope.analysis.learn(has_its_own_get_device, scope.analysis):
                     continue
                 yield DoubtfulDevice(value, form, text, replaced=value, replacement=f"{text}.device")
             case _:

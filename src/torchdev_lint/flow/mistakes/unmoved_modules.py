@@ -23,6 +23,7 @@ from torchdev_lint.flow.mistakes import moved_too_early
 from torchdev_lint.flow.project.callers_elsewhere import SAYS_HOST
 from torchdev_lint.flow.project.defaults_elsewhere import managers
 from torchdev_lint.flow.project.project_calls import argument_given
+from torchdev_lint.flow.project.untaken import stands_on_untaken_way
 from torchdev_lint.flow.read_alone.evidence import TESTING, has_tests
 from torchdev_lint.flow.read_alone.host_functions import HOST_CLASS, HOST_FILE, works_on_host
 from torchdev_lint.flow.read_alone.written_evidence import path_of
@@ -154,7 +155,7 @@ def _in_function(function: Function, node: cst.FunctionDef) -> Iterator[UnmovedM
         reading = reading or Reading(frame, function, node)
         for use, given in _runs(frame, nodes, name):
             move = _to_what_it_meets(frame, reading, node, given)
-            if move is not None:
+            if move is not None and not stands_on_untaken_way(function, use):
                 yield UnmovedModule(call, name, "runs", use, frame.analysis.text(given), move)
                 break
 

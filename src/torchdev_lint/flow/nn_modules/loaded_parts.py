@@ -11,6 +11,7 @@ import libcst as cst
 
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.calling.callsites import CallSite
+from torchdev_lint.flow.domain.immutable import replace
 from torchdev_lint.flow.domain.lattice import CPU, LOADED, UNKNOWN_DEVICE, Cpu, Device, Origin, with_origin
 from torchdev_lint.flow.domain.values import (
     DeviceValue,
@@ -106,6 +107,47 @@ def as_tensor(frame: Frame, value: Value) -> Value:
     """What is a tensor for certain: where it was loaded to, if it was."""
     place = place_of(frame, value) if isinstance(value, Object) else None
     return value if place is None else Tensor(place, scalar=None)
+
+
+def under_one_key(frame: Frame, node: cst.BinaryOperation, left: Value, right: Value) -> tuple[Value, Value]:
+    """The operands of `state[k] - loaded[k]`: what is loaded holds a tensor where the other, of the same key, holds one.
+
+    Of all the keys that a name stands for some are those of weights, which have dimensions.
+    """
+    if isinstance(left, Tensor) == isinstance(right, Tensor):
+        return left, right
+    one, other = _item(node.left), _item(node.right)
+    if one is None or other is None or _key(one) is None or _key(one) != _key(other):
+        return left, right
+    with frame.quietly():
+        loaded = frame.evaluate(other if isinstance(left, Tensor) else one)
+    place = place_of(frame, loaded) if isinstance(loaded, Object) else None
+    if place is None:
+        return left, right
+    if isinstance(left, Tensor):
+        return replace(left, scalar=False), Tensor(place, scalar=False)
+    assert isinstance(right, Tensor)
+    return Tensor(place, scalar=False), replace(right, scalar=False)
+
+
+def _item(node: cst.BaseExpression) -> cst.Subscript | None:
+    """The item that an operand is, or is a multiple of: `state[k]`, `0.9 * state[k]`."""
+    match node:
+        case cst.Subscript():
+            return node
+        case cst.BinaryOperation(left=left, operator=cst.Multiply() | cst.Divide(), right=right):
+            found = [part for part in (left, right) if isinstance(part, cst.Subscript)]
+            return found[0] if len(found) == 1 else None
+        case _:
+            return None
+
+
+def _key(item: cst.Subscript) -> str | None:
+    match item.slice:
+        case [cst.SubscriptElement(slice=cst.Index(value=cst.Name(value=name)))]:
+            return name
+        case _:
+            return None
 
 
 def in_place_of(frame: Frame, loaded: Object, before: Value | None) -> Value:

@@ -27,6 +27,7 @@ from torchdev_lint.flow.project.accelerator_programs import (
 )
 from torchdev_lint.flow.project.compiled_kernels import imports_what_needs_one, runs_on_gpus_only
 from torchdev_lint.flow.project.dead_helpers import less_its_own
+from torchdev_lint.flow.project.project_calls import module_name
 from torchdev_lint.flow.project.reach import said
 from torchdev_lint.flow.syntax.trees import dotted, walk
 
@@ -130,13 +131,25 @@ def _is_unused(
         return False
     others = analysis.imports.mentioning(name) or ()
     used = re.compile(rf"(?<!def )(?<!class )\b{re.escape(name)}\b")
-    if used.search(said(own)) or any(
-        used.search(less_its_own(text, name, top.name.value) if isinstance(top, cst.ClassDef) else said(text))
-        for _, text in others
-    ):
+    if isinstance(top, cst.ClassDef):
+        words = [said(own), *(less_its_own(text, name, top.name.value) for _, text in others)]
+    else:
+        words = [
+            _less_attributes(text, name, module_name(analysis))
+            for text in (own, *(text for _, text in others))
+        ]
+    if any(map(used.search, words)):
         return False
     script = re.sub(r"^.*[/\\]", "", analysis.source.path)
     return not analysis.imports.in_notebooks(name) and not analysis.imports.documents((name, script))
+
+
+def _less_attributes(text: str, name: str, module: str) -> str:
+    """What a file says, less the attributes of this name, `model.load_state_dict(...)`, unless it imports the module of the function."""
+    words = said(text)
+    if re.search(rf"(?m)^[ \t]*(?:from|import)\b[^\n]*\b{re.escape(module)}\b", words):
+        return words
+    return re.sub(rf"\.\s*{re.escape(name)}\b", "", words)
 
 
 def _saves_as_it_works(analysis: Analysis, owner: cst.ClassDef) -> bool:

@@ -72,6 +72,8 @@ def check_model_call(frame: Frame, site: CallSite, callee: Callee) -> None:
         return
     if _is_told_where(frame, site, callee):
         return
+    if _was_told_where(frame, callee):
+        callee = replace(callee, device=UNKNOWN_DEVICE)  # two inputs on two devices are still two
     inputs = [
         operand
         for argument in site.arguments
@@ -143,6 +145,14 @@ def _is_told_where(frame: Frame, site: CallSite, callee: Callee) -> bool:
     called = site.node.func if isinstance(site.node, cst.Call) else None
     method = called.attr.value if isinstance(called, cst.Attribute) else "forward"
     return not project_forwards.ignore_device(frame, method)
+
+
+def _was_told_where(frame: Frame, callee: Callee) -> bool:
+    """Whether a model that cannot be read was told a device when it was made, `VRNN(32, device).to(device)`: it may bring its inputs."""
+    return callee.thing is not None and TOLD_DEVICE in frame.state(callee.thing).attributes
+
+
+TOLD_DEVICE = "[told_device]"
 
 
 def _is_taken_apart(argument: Argument, callee: Callee) -> bool:

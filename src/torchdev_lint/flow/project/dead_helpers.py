@@ -50,9 +50,9 @@ def is_dead(function: Function) -> bool:
     # what is just being written is used by nobody yet: but a class, of which there is an instance; what is documented is for others
     return (
         owner is not None
-        and function.node.get_docstring() is None
         and not _FOR_TESTS.search(name)
         and analysis.imports.in_program()
+        and function.node.get_docstring() is None
         and analysis.learn(_is_made, analysis, owner.name)
         and analysis.learn(_is_named_nowhere, analysis, name, owner.name)
         and analysis.learn(_is_for_nobody, analysis, name)

@@ -58,6 +58,28 @@ def nobody_gets_to(frame: Frame, path: tuple[Formula, ...]) -> bool:
     )
 
 
+def stands_on_untaken_way(function: Function, place: cst.CSTNode) -> bool:
+    """Whether a place in a function is under a flag, `if early_stopping:`, that every call leaves, or gives, as false."""
+    node = function.node
+    if not isinstance(node, cst.FunctionDef):
+        return False
+    given = {one.name.value for one in all_parameters(node.params)}
+    for line in walk(node.body):
+        if (
+            not isinstance(line, cst.If)
+            or not isinstance(line.test, cst.Name)
+            or line.test.value not in given
+        ):
+            continue
+        if any(part is place for part in walk(line.body)):
+            values = _values(function.frame, function, node, line.test.value)
+            if values and all(
+                value is not _UNKNOWN and value is not _GIVEN and not value for value in values
+            ):
+                return True
+    return False
+
+
 def _absences(function: cst.FunctionDef | cst.Lambda, made: object) -> Iterator[Atom]:
     """That a parameter is None, or true, for each that is asked for around the place where something is made."""
     if isinstance(function, cst.Lambda):

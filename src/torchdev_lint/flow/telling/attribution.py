@@ -631,6 +631,8 @@ def report_at(frame: Frame, operand: Operand, found: Conflict) -> Report | None:
         return None
     if frame.source.foreign and _hangs_on_switch(frame):
         return None
+    if found.level == Level.CERTAIN and frame.env.path and frame.analysis.learn(is_untaken, frame, found):
+        return None
     if any(is_open(frame, leaf) or is_set_to_host(frame, leaf) for leaf in (found.left, found.right)):
         return None
     if not frame.analysis.blame(root, certain=found.level == Level.CERTAIN):

@@ -185,7 +185,9 @@ def unresolved(frame: Frame, path: str, site: CallSite, *, brings: bool = False)
         state = frame.state(result)
         # Told a device, it may bring there what it is given; but two inputs on two devices are still two.
         device = UNKNOWN_DEVICE if moves or told_device else state.device
-        frame.set_state(result, replace(state, api=path, moves_inputs=moves, device=device))
+        state = replace(state, api=path, moves_inputs=moves, device=device)
+        told = told_device and name[:1].isupper()
+        frame.set_state(result, state.with_attribute(model_calls.TOLD_DEVICE, UNKNOWN) if told else state)
     return result
 
 
