@@ -253,6 +253,9 @@ print(net.loss(torch.ones(3, 2, device=device)){after})
 """
 
 
+STEEPEST = "def steepest(net, y):\n    return net.slope(y).max()\n"
+
+
 @pytest.mark.parametrize(
     ("used", "after", "beside", "found"),
     [
@@ -264,8 +267,13 @@ print(net.loss(torch.ones(3, 2, device=device)){after})
         ("y.sum()", ", getattr(net, 'slope')", "", ["TDV005"]),
         ("y.sum()", ", getattr(net, input())", "", ["TDV005"]),
         ("y.sum()", "", "from model import Net\nclass Own(Net):\n    def all(self, y):\n        return self.slope(y)\n", ["TDV005"]),
+        ("y.sum()", ")\nfrom beside import steepest\nprint(steepest", STEEPEST, ["TDV005"]),
+        ("y.sum()", "", STEEPEST, []),
     ],
-    ids=["nobody", "a comment", "a class of its own", "its class", "what has one", "by a string", "by a name that is typed", "an heir"],
+    ids=[
+        "nobody", "a comment", "a class of its own", "its class", "what has one", "by a string", "by a name that is typed", "an heir",
+        "what is given one", "what is given another",
+    ],
 )  # fmt: skip
 def test_methods_that_nobody_calls(
     checked: Checked, tmp_path: Path, used: str, after: str, beside: str, found: list[str]

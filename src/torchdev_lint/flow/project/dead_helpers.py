@@ -7,13 +7,13 @@ users, unless they are private.
 
 from __future__ import annotations
 
-import os
 import re
 
 import libcst as cst
 
 from torchdev_lint.flow.activation.analysis import Analysis
 from torchdev_lint.flow.domain.values import Function
+from torchdev_lint.flow.project.project_calls import module_name
 from torchdev_lint.flow.project.reach import said, with_imported
 
 _BY_NAME = re.compile(r"\bgetattr\(|\bglobals\(\)|__dict__")
@@ -82,15 +82,15 @@ def _is_named_nowhere(analysis: Analysis, name: str, owner: str | None) -> bool:
     others = analysis.imports.mentioning(name) or ()
     if owner is None:
         return not any(may_be_called(text) for _, text in others) and not analysis.imports.in_notebooks(name)
-    near = with_imported(analysis, {analysis.source.path: analysis.written})
-    if near is None:
-        return False
-    own = _module_name(analysis)
-    may_have_one = [text for path, text in others if path in near or own in text]
-    if any(may_be_called(less_its_own(text, name, owner), by_name=False) for text in may_have_one):
+    # who makes an instance may hand it to what it imports
+    makers = dict(analysis.imports.mentioning(owner) or ())
+    near = with_imported(analysis, {analysis.source.path: analysis.written, **makers})
+    if near is None or any(
+        may_be_called(less_its_own(text, name, owner), by_name=False) for path, text in others if path in near
+    ):
         return False
     notebooks = analysis.imports.notebooks(f".{name}")
-    return notebooks is not None and not any(own in text for _, text in notebooks)
+    return notebooks is not None and not any(module_name(analysis) in text for _, text in notebooks)
 
 
 def less_its_own(text: str, name: str, owner: str) -> str:
@@ -108,12 +108,7 @@ def less_its_own(text: str, name: str, owner: str) -> str:
 
 def _is_for_nobody(analysis: Analysis, name: str) -> bool:
     """Whether nobody gets at it by a name that is typed or written elsewhere either."""
-    own = _module_name(analysis)
+    own = module_name(analysis)
     return not any(
         own in text for word in _BY_TYPED_NAME for _, text in analysis.imports.mentioning(word) or ()
     ) and not analysis.imports.documents((name,))
-
-
-def _module_name(analysis: Analysis) -> str:
-    """What a file that imports the checked one has to name."""
-    return os.path.splitext(os.path.basename(analysis.source.path))[0]
