@@ -97,24 +97,26 @@ CASES: dict[str, tuple[str, Ways]] = {
         """
         import torch
         from torch import nn
-        from lib import train
+        from lib import first, train
 
         device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         net = nn.Linear(2, 2).to(device)
-        for stage in range(6):
+        for stage in range({2}6):
             if {0}:
                 net.load_state_dict(torch.load(f"stage{{stage - 1}}.pt"))
             {1}(net, f"stage{{stage}}.pt")
         """,
         [
-            (("stage != 0", "train"), []),
-            (("stage", "train"), []),
-            (("stage > 0", "train"), []),
-            (("stage >= 1", "train"), []),
-            (("stage >= 0", "train"), ["TDV009"]),
-            (("stage != 3", "train"), ["TDV009"]),
-            (("net", "train"), ["TDV009"]),
-            (("stage != 0", "evaluate"), ["TDV009"]),
+            (("stage != 0", "train", ""), []),
+            (("stage", "train", ""), []),
+            (("stage > 0", "train", ""), []),
+            (("stage >= 1", "train", ""), []),
+            (("stage >= 0", "train", ""), ["TDV009"]),
+            (("stage != 3", "train", ""), ["TDV009"]),
+            (("net", "train", ""), ["TDV009"]),
+            (("stage != 0", "evaluate", ""), ["TDV009"]),
+            (("stage != 0", "train", "0, "), []),
+            (("stage != 0", "train", "first, "), ["TDV009"]),
         ],
     ),
     "an option that is compared with what is given": (

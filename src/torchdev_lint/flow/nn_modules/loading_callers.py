@@ -154,6 +154,8 @@ def _trained_in_first_round(frame: Frame, scope: cst.CSTNode, call: cst.Call) ->
     for node in walk(scope):
         if not isinstance(node, cst.For) or id(node) not in around or not isinstance(node.target, cst.Name):
             continue
+        if not _counts_from_0(node.iter):
+            continue  # a run that goes on with an earlier one begins later
         later = any(
             isinstance(part, cst.If)
             and id(part.body) in around
@@ -171,6 +173,16 @@ def _trained_in_first_round(frame: Frame, scope: cst.CSTNode, call: cst.Call) ->
         ):
             return True
     return False
+
+
+def _counts_from_0(rounds: cst.BaseExpression) -> bool:
+    match rounds:
+        case cst.Call(func=cst.Name(value="range"), args=[_]):
+            return True
+        case cst.Call(func=cst.Name(value="range"), args=[cst.Arg(value=cst.Integer(value="0")), _]):
+            return True
+        case _:
+            return False
 
 
 def _is_past_first(test: cst.BaseExpression, count: str) -> bool:

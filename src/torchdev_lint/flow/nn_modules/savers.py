@@ -25,6 +25,7 @@ _HOLDS_STATE = re.compile(
 """Names of what is saved that may hold tensors."""
 _ASKS = re.compile(r"\b(?:isfile|is_file|exists|lexists)\(")
 _MOVES = re.compile(r"\.to\(")
+"""What may put something on a device that is named elsewhere: `net.to(where())`."""
 _TRAINING = (".backward(", ".step(", "autograd.grad(")
 _READS = re.compile(r"\b(?:isfile|is_file|exists|lexists|load)\(")
 
