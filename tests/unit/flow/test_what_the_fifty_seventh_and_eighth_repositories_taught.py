@@ -193,6 +193,50 @@ CASES: dict[str, tuple[str, Ways]] = {
             ("output = self.pipe(prompt=[text], output_type='pil')", []),
         ],
     ),
+    "a device that is asserted": (
+        """
+        import torch
+        from sklearn.linear_model import LogisticRegression
+        from torch import nn
+
+        HOST = torch.device("cpu")
+
+        class Probe(nn.Module):
+            def __init__(self, config):
+                super().__init__()
+                self.device = torch.device(config.device)
+                {0}
+                self.estimator = LogisticRegression()
+            def fit(self, x, y):
+                x = x.to(device=self.device)
+                self.estimator.fit(x, y)
+        """,
+        [
+            ("assert self.device == HOST, self.device", []),
+            ("assert self.device == torch.device('cpu')", []),
+            ("assert self.device == torch.device('cuda')", ["TDV010"]),
+            ("assert self.device != HOST", ["TDV010"]),
+        ],
+    ),
+    "a part of a module that one branch moves": (
+        """
+        import torch
+        from torch import nn
+        from lib import weights
+
+        class Words({0}):
+            def __init__(self, config, use_cuda):
+                super().__init__()
+                if config.pretrained:
+                    self.embedding = nn.Embedding.from_pretrained(weights(config))
+                    self.embedding.cuda()
+                else:
+                    self.embedding = nn.Embedding(config.words, 8)
+            def forward(self, x):
+                return self.embedding(x)
+        """,
+        [("nn.Module", []), ("object", ["TDV021"])],
+    ),
     "a string that nobody reads": (
         """
         import torch

@@ -21,7 +21,7 @@ from torchdev_lint.flow.domain.conditions import (
     truth,
 )
 from torchdev_lint.flow.domain.environment import Environment, merge_all
-from torchdev_lint.flow.domain.lattice import EXHAUSTED, Accelerator
+from torchdev_lint.flow.domain.lattice import EXHAUSTED, Accelerator, Cpu, leaves
 from torchdev_lint.flow.domain.values import (
     NONE,
     UNKNOWN,
@@ -190,6 +190,24 @@ def visit_Assert(frame: Frame, node: cst.Assert) -> None:
     frame.env.assume(fact)
     if fact == FALSE:
         frame.leave()  # `assert False, "no such method"`
+    _learn_device(frame, node.test)
+
+
+def _learn_device(frame: Frame, test: cst.BaseExpression) -> None:
+    """`assert self.device == CPU`: whoever gets past that has this one, in its other methods, too."""
+    match test:
+        case cst.Comparison(
+            left=cst.Attribute(value=cst.Name(value="self")) as attribute,
+            comparisons=[cst.ComparisonTarget(operator=cst.Equal(), comparator=told)],
+        ) if frame.function is not None and frame.function.name == "__init__":
+            with frame.quietly():
+                device = frame.evaluate(told)
+            if isinstance(device, DeviceValue) and all(
+                isinstance(leaf, (Cpu, Accelerator)) for leaf in leaves(device.device)
+            ):
+                assign(frame, attribute, device)
+        case _:
+            pass
 
 
 @statement(cst.Break)

@@ -142,7 +142,7 @@ def _as_moved(frame: Frame, mover: cst.Call) -> str:
 
 def _in_function(function: Function, node: cst.FunctionDef) -> Iterator[UnmovedModule]:
     frame, nodes = function.frame, list(walk(node.body, below=SCOPES))
-    yield from _in_one_branch(frame, nodes)
+    yield from _in_one_branch(frame, nodes, function.owner)
     yield from _beside(frame, nodes)
     if works_on_host(function) or node.name.value == "__init__":
         return
@@ -305,8 +305,14 @@ def _kind(maker: cst.BaseExpression) -> str:
     return re.split(r"(?<=[a-z0-9])(?=[A-Z])", last_name(maker))[-1]
 
 
-def _in_one_branch(frame: Frame, nodes: Sequence[cst.CSTNode]) -> Iterator[UnmovedModule]:
-    """`if new: net = Net(); net.to(device)`, and `else: net = Net.from_pretrained(path)`, which nobody moves."""
+def _in_one_branch(
+    frame: Frame, nodes: Sequence[cst.CSTNode], owner: ClassModel | None
+) -> Iterator[UnmovedModule]:
+    """`if new: net = Net(); net.to(device)`, and `else: net = Net.from_pretrained(path)`, which nobody moves.
+
+    Not of the parts of a module, which whoever has that moves as a whole.
+    """
+    whole = owner is not None and owner.is_module
     for node in nodes:
         if not isinstance(node, cst.If) or not isinstance(node.orelse, cst.Else):
             continue
@@ -320,6 +326,8 @@ def _in_one_branch(frame: Frame, nodes: Sequence[cst.CSTNode]) -> Iterator[Unmov
             for name, call, statement in calls_made(way):
                 mover = next((one for one in other if moves_it(one, name)), None)
                 if mover is None or name not in made or is_told_where(frame, call):
+                    continue
+                if whole and name.startswith("self."):
                     continue
                 alike = not _is_torchs(frame, call) and receiver_name(call) == receiver_name(made[name]) != ""
                 if not alike and not (makes_module(frame, call) and makes_module(frame, made[name])):
