@@ -42,35 +42,28 @@ def infer(arguments: Sequence[str]) -> int:
 
     Raises `ConfigError` for a file that cannot be read or does not parse, or a line without a statement.
     """
-    path, cell, line = _place(parser().parse_args(arguments).place)
+    path, numbers = _place(parser().parse_args(arguments).place)
     if path.endswith(".ipynb"):
         notebook = _read(path, Notebook.from_bytes)
-        if line is not None:
-            line = _row(notebook, path, cell, line)
-        elif cell is not None:
-            raise ConfigError(f"{path}: a notebook has cells: {path}:CELL:LINE")
-        broken = broken_cells(notebook)
-        found = sections(notebook.analysed(notebook.text, broken), line, path, cells=notebook.cells)
+        text = notebook.analysed(notebook.text, broken_cells(notebook))
+        found = sections(text, _row(notebook, numbers), path, cells=notebook.cells)
     else:
-        document = _read(path, Document.from_bytes)
-        found = sections(document.text, cell if line is None else line, path)
+        found = sections(_read(path, Document.from_bytes).text, numbers[0] if numbers else None, path)
     for section in found:
         print(_rendered(section))
     return 0
 
 
-def _place(given: str) -> tuple[str, int | None, int | None]:
-    """The file, and of the numbers behind it the first and the second: a line, or the cell of a notebook and a line."""
+def _place(given: str) -> tuple[str, list[int]]:
+    """The file and the numbers behind it: none, a line, or the cell of a notebook and a line in it."""
+    path: str = given
     numbers: list[int] = []
-    path = given
-    while len(numbers) < 2 and not os.path.exists(path):
-        head, colon, number = path.rpartition(":")
-        if not colon or not number.isdecimal():
+    while not os.path.exists(path) and len(numbers) < (2 if ".ipynb:" in path else 1):
+        head, _, number = path.rpartition(":")
+        if not head or not number.isdecimal():
             break
         path, numbers = head, [int(number), *numbers]
-    if len(numbers) == 2 and not path.endswith(".ipynb"):
-        return f"{path}:{numbers[0]}", numbers[1], None
-    return path, numbers[0] if numbers else None, numbers[1] if len(numbers) == 2 else None
+    return path, numbers
 
 
 def _read(path: str, read: Callable[[bytes, str], Text]) -> Text:
@@ -82,15 +75,21 @@ def _read(path: str, read: Callable[[bytes, str], Text]) -> Text:
         raise ConfigError(f"{path}: {error}") from error
 
 
-def _row(notebook: Notebook, path: str, cell: int | None, line: int) -> int:
-    """The row of the joined text."""
+def _row(notebook: Notebook, numbers: Sequence[int]) -> int | None:
+    """The row of the joined text. Raises `ConfigError` for a place that is none."""
+    if not numbers:
+        return None
+    path = notebook.path
+    if len(numbers) == 1:
+        raise ConfigError(f"{path}: a notebook has cells: {path}:CELL:LINE")
+    cell, line = numbers
     found = next((one for one in notebook.cells.cells if one.index == cell), None)
     if found is None:
         raise ConfigError(f"{path}: cell {cell} holds no code")
     rows = len(found.text.splitlines())
     if not 1 <= line <= rows:
         raise ConfigError(f"{path}: there is no line {line} in cell {cell} (of {rows})")
-    return notebook.cells.first_row(found.index) + line - 1
+    return notebook.cells.first_row(cell) + line - 1
 
 
 def sections(

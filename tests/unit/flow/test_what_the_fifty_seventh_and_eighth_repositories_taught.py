@@ -555,6 +555,17 @@ def test_a_flag_that_nobody_gives(
     assert checked(tmp_path, files, "lib.py") == ([code] if taken else [])
 
 
+@pytest.mark.parametrize(("told", "found"), [("", []), (", early=True", ["TDV001"])])
+def test_a_flag_that_nobody_gives_in_one_file(
+    checked: Checked, tmp_path: Path, told: str, found: list[str]
+) -> None:
+    """Nor is the module told that would be run there (TDV021)."""
+    text = FLAGGED.format(made="nn.Linear(2, 2)", used="other(x)")
+    text += f"print(test(nn.Linear(2, 2), torch.ones(3, 2){told}))\n"
+    text = text.replace("test(", "scored(")  # what tests is passed over
+    assert checked(tmp_path, {"run.py": text}, "run.py") == found
+
+
 INFORMER = """\
 import torch
 from torch import nn

@@ -140,12 +140,16 @@ def _trained_before(scope: cst.CSTNode, call: cst.Call) -> bool:
             return True
         if (
             isinstance(node, cst.Call)
-            and _TRAINS.search((dotted(node.func) or "").rpartition(".")[2])
-            and not _is_switch(node)
+            and _trains(node, (dotted(node.func) or "").rpartition(".")[2])
             and not any(part is call for part in walk(node))
         ):
             return True
     return False
+
+
+def _trains(call: cst.Call, name: str) -> bool:
+    """Whether a call of something of this name trains."""
+    return _TRAINS.search(name) is not None and not _is_switch(call)
 
 
 def _trained_in_first_round(frame: Frame, scope: cst.CSTNode, call: cst.Call) -> bool:
@@ -162,15 +166,12 @@ def _trained_in_first_round(frame: Frame, scope: cst.CSTNode, call: cst.Call) ->
             and _is_past_first(part.test, node.target.value)
             for part in walk(node.body)
         )
-        if later and any(
-            isinstance(part, cst.Call)
-            and not _is_switch(part)
-            and (
-                _TRAINS.search(loading_scopes.name_of_call(part))
-                or loading_scopes.name_of_call(part) == "backward"
-            )
+        called = [
+            (part, loading_scopes.name_of_call(part))
             for part in walk(node.body)
-        ):
+            if isinstance(part, cst.Call)
+        ]
+        if later and any(name == "backward" or _trains(part, name) for part, name in called):
             return True
     return False
 
