@@ -4,9 +4,13 @@
 
 CHECKOUTS holds one directory for each repository, called OWNER+NAME: a git checkout, or with the commit's hash in a file `.commit`.
 The rules are those that are on by default, configurations of the repositories are ignored, every repository is one project,
-notebooks are left out. `--keep`
+notebooks are left out unless `--notebooks` is given. `--keep`
 writes all findings to a file, or reads them from it if it is there, so that drawing again costs nothing. Files that do not parse
 (TDV999) are no findings. The same findings and the same seed give the same sample.
+
+    python benchmarks/precision/draw.py CHECKOUTS --notebooks --jobs 2 --keep findings.json --list > findings.txt
+
+lists every finding, one line each with its message: what the readers of the later batches were given.
 """
 
 from __future__ import annotations
@@ -16,13 +20,14 @@ import json
 import random
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-CHECK = (
-    *("-m", "torchdev_lint", "check", "--isolated", "--no-cache", "--exit-zero", "--output-format", "json"),
-    *("--extend-exclude", "*.ipynb"),
-)
+CHECK = ("-m", "torchdev_lint", "check", "--isolated", "--no-cache", "--exit-zero", "--output-format", "json")
+PATIENCE = 1800
+"""Seconds after which a repository is given up; nothing of it is counted then."""
 
 
 def main() -> int:
@@ -32,33 +37,52 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, help="where all findings are kept")
     parser.add_argument("--number", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--notebooks", action="store_true", help="check notebooks, too")
+    parser.add_argument("--jobs", type=int, default=1, help="how many repositories are checked side by side")
+    parser.add_argument("--list", action="store_true", help="list all findings instead of drawing some")
     given = parser.parse_args()
     if not given.checkouts.is_dir():
         parser.error(f"{given.checkouts}: no such directory")
     if given.keep is not None and given.keep.exists():
         study = json.loads(given.keep.read_text(encoding="utf-8"))
     else:
-        study = [survey(path) for path in sorted(given.checkouts.iterdir()) if path.is_dir()]
+        chosen = sorted(path for path in given.checkouts.iterdir() if path.is_dir())
+        with ThreadPoolExecutor(given.jobs) as pool:
+            surveyed = pool.map(partial(survey, notebooks=given.notebooks), chosen)
+            study = [one for one in surveyed if one is not None]
         if given.keep is not None:
             given.keep.write_text(json.dumps(study, indent=1), encoding="utf-8")
-    show(study, given.number, given.seed)
+    if given.list:
+        list_all(study)
+    else:
+        show(study, given.number, given.seed)
     return 0
 
 
-def survey(repository: Path) -> dict[str, Any]:
-    """The findings in a repository, and its files and lines of Python."""
+def survey(repository: Path, *, notebooks: bool = False) -> dict[str, Any] | None:
+    """The findings in a repository, and its files and lines of Python; `None` when it cannot be checked."""
     print(repository.name, file=sys.stderr)
-    done = subprocess.run(
-        [sys.executable, *CHECK, "."], cwd=repository, capture_output=True, text=True, check=True
-    )
+    but = () if notebooks else ("--extend-exclude", "*.ipynb")
+    command = [sys.executable, *CHECK, *but, "."]
+    try:
+        done = subprocess.run(
+            command, cwd=repository, capture_output=True, text=True, check=True, timeout=PATIENCE
+        )
+    except subprocess.SubprocessError as failure:
+        print(f"{repository.name}: {failure}", file=sys.stderr)
+        return None
     files = [path for path in repository.rglob("*.py") if path.is_file()]
     found = []
     for one in json.loads(done.stdout):
         if one["code"] != "TDV999":
             path = Path(one["filename"]).relative_to(repository.resolve()).as_posix()
-            found.append(
-                {"path": path, "row": one["location"]["row"], "code": one["code"], "message": one["message"]}
-            )
+            finding = {
+                "path": path,
+                "row": one["location"]["row"],
+                "code": one["code"],
+                "message": one["message"],
+            }
+            found.append(finding | ({"cell": one["cell"]} if one.get("cell") else {}))
     return {
         "repository": repository.name.replace("+", "/", 1),
         "commit": commit_of(repository),
@@ -80,6 +104,15 @@ def commit_of(repository: Path) -> str:
         check=False,
     )
     return done.stdout.strip()
+
+
+def list_all(study: list[dict[str, Any]]) -> None:
+    """Print every finding, one line each: repository, commit, place, rule, message."""
+    for one in study:
+        for finding in one["findings"]:
+            cell = f":cell {finding['cell']}" if "cell" in finding else ""
+            place = f"{finding['path']}{cell}:{finding['row']}"
+            print(f"{one['repository']}@{one['commit']} {place} {finding['code']} {finding['message']}")
 
 
 def show(study: list[dict[str, Any]], number: int, seed: int) -> None:
