@@ -37,6 +37,19 @@ def matches(globs: tuple[str, ...], name: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class Handed:
+    """What a library hands to a hook of a subclass, by the positions after `self`; all of it is on one device.
+
+    `own`: the batch is where `self` is, a module. Otherwise it is where the library has brought the model (`model`), or where it computes.
+    """
+
+    batch: int = 0
+    model: int = 0
+    tensors: tuple[int, ...] = ()
+    own: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Fact:
     """One table of a stub file. The fields are its keys; docs/stubs.md says what they mean."""
 
@@ -62,7 +75,7 @@ class Fact:
     device_property: bool = False
     composes: bool = False
     known_as: tuple[str, ...] = ()
-    hooks: tuple[tuple[str, int], ...] = ()
+    hooks: tuple[tuple[str, Handed], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeGuard
 
 from torchdev_lint.files import read_bytes
-from torchdev_lint.stubs.facts import ANY_ARGUMENT, KINDS, RETURNS, Fact, Library
+from torchdev_lint.stubs.facts import ANY_ARGUMENT, KINDS, RETURNS, Fact, Handed, Library
 
 
 class StubError(Exception):
@@ -155,10 +155,27 @@ def _when(value: object) -> tuple[tuple[str, bool | int | float | str], ...]:
     return tuple(value.items())
 
 
-def _hooks(value: object) -> tuple[tuple[str, int], ...]:
-    if not isinstance(value, dict) or not all(isinstance(v, int) and v > 0 for v in value.values()):
-        raise ValueError("a table of methods and the positions (after self) of their batches")
-    return tuple(value.items())
+def _hooks(value: object) -> tuple[tuple[str, Handed], ...]:
+    if not isinstance(value, dict):
+        raise ValueError("a table of methods and what they are given")
+    return tuple((name, _handed(given)) for name, given in value.items())
+
+
+def _handed(value: object) -> Handed:
+    if _is_position(value):
+        return Handed(batch=value, own=True)
+    if isinstance(value, dict) and value and value.keys() <= {"batch", "model", "tensors"}:
+        tensors = value.get("tensors", [])
+        single = [value[key] for key in ("batch", "model") if key in value]
+        if isinstance(tensors, list) and all(map(_is_position, [*single, *tensors])):
+            return Handed(value.get("batch", 0), value.get("model", 0), tuple(tensors))
+    raise ValueError(
+        "a table of methods and the positions (after self) of their batches, or a table of those of batch, model and tensors"
+    )
+
+
+def _is_position(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
 _READERS: dict[str, Callable[[Any], Any]] = {

@@ -131,6 +131,15 @@ def test_aliases_of_each_other_end() -> None:
             "stub.toml: method 1: 'reads-on-host' must be true, false or \"lists\", not 'yes'",
         ),
         ('[[class]]\nnames = ["f"]\nhooks = 1', "stub.toml: class 1: 'hooks' must be a table of methods"),
+        (
+            '[[class]]\nnames = ["f"]\nhooks = { run = { model = 0 } }',
+            "stub.toml: class 1: 'hooks' must be a table of methods and the positions (after self) of their batches, or a table of those",
+        ),
+        ('[[class]]\nnames = ["f"]\nhooks = { run = { modul = 1 } }', "stub.toml: class 1: 'hooks' must be"),
+        (
+            '[[class]]\nnames = ["f"]\nhooks = { run = { tensors = [true] } }',
+            "stub.toml: class 1: 'hooks' must",
+        ),
         ('[[function]]\nnames = ["f"]\nwhen = 1', "stub.toml: function 1: 'when' must be a table of keyword"),
         (
             '[[class]]\nnames = ["f"]\nmoves-inputs = 1',

@@ -53,8 +53,8 @@ from torchdev_lint.flow.instances.classes import (
     symbolic_self,
     without_caller,
 )
+from torchdev_lint.flow.libraries import library_hooks
 from torchdev_lint.flow.libraries.command_lines import minded_defaults
-from torchdev_lint.flow.libraries.library_calls import hand_over_batches
 from torchdev_lint.flow.mistakes import (
     device_not_passed,
     doubtful_devices,
@@ -282,7 +282,11 @@ def read_alone(analysis: Analysis, function: Function) -> None:
     builds = called_to_build_only(child, function)
     if builds:
         _forget_moves(child.env)
-    analysis.on_host = works_on_host(function) or builds
+    handed = library_hooks.handed_to(child, function)
+    at_work = (
+        handed is not None and not handed.own
+    )  # what a library computes with, whatever the class is called
+    analysis.on_host = (works_on_host(function) and not at_work) or builds
     child.env.names = bind_symbolically(function)
     child.env.names |= dict.fromkeys(sequence_parameters(definition, function), Many(UNKNOWN))
     child.env.names |= settings_given.given_to(analysis, function)
@@ -295,7 +299,8 @@ def read_alone(analysis: Analysis, function: Function) -> None:
         if function.owner is not None:
             module_parameters.note_held(child, function.owner)
     child.env.names |= {name: DeviceValue(CPU) for name in fixtures_on_host(definition, function)}
-    hand_over_batches(child, function)
+    if handed is not None:
+        library_hooks.hand_over(child, function, handed)
     # what must hold for the module to be read to its end holds whenever one of its functions runs
     child.env.path = definition.module_frame.env.path
     for fact in analysis.notes.get(("defined under", id(function.node)), ()):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import libcst as cst
-
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.calling.callsites import Argument, CallSite
 from torchdev_lint.flow.domain.immutable import replace
@@ -16,7 +14,6 @@ from torchdev_lint.flow.domain.values import (
     DeviceValue,
     Either,
     Entries,
-    Function,
     Items,
     Literal,
     Many,
@@ -29,7 +26,6 @@ from torchdev_lint.flow.domain.values import (
 from torchdev_lint.flow.instances.objects import escape, move
 from torchdev_lint.flow.libraries import library_facts
 from torchdev_lint.flow.mistakes import host_reads
-from torchdev_lint.flow.read_alone.evidence import TESTING
 from torchdev_lint.flow.syntax.naming import is_model_name
 from torchdev_lint.flow.syntax.trees import dotted
 from torchdev_lint.flow.torch_calls import device_values, tensor_values, transfers
@@ -70,25 +66,6 @@ def call_method(frame: Frame, thing: Object, name: str, site: CallSite) -> Value
         return None
     fact = library_facts.first(frame.analysis.options.shelf.methods(made_by, name), site)
     return None if fact is None else _result(frame, fact, made_by, site, thing)
-
-
-def hand_over_batches(frame: Frame, function: Function) -> None:
-    """In a hook that a library calls with a batch brought to the module (`training_step`), the batch is where `self` is."""
-    receiver, owner = function.receiver, function.owner
-    if not isinstance(receiver, Object) or owner is None or not isinstance(function.node, cst.FunctionDef):
-        return
-    if not TESTING.isdisjoint(frame.analysis.imported):
-        return  # a test has the machine that it is run on
-    shelf = frame.analysis.options.shelf
-    for path in owner.imported_bases():
-        position = library_facts.batch_position(shelf, path, function.name)
-        parameters = function.node.params.params
-        if position is not None and position < len(parameters):
-            # what a library brings there by itself it brings to an accelerator
-            there = Symbol(("device", receiver.key), "self.device")
-            batch = Tensor(there, batch=True, guess=True)
-            frame.env.names[parameters[position].name.value] = batch
-            return
 
 
 # -- what comes back

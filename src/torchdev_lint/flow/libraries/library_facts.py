@@ -9,7 +9,7 @@ from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.calling.callsites import CallSite
 from torchdev_lint.flow.domain.lattice import Symbol
 from torchdev_lint.flow.domain.values import Literal, Object
-from torchdev_lint.stubs.facts import Fact
+from torchdev_lint.stubs.facts import Fact, Handed
 from torchdev_lint.stubs.shelf import Shelf
 
 _NO_MODULE = re.compile(r"[a-z](?:Tokenizer(?:Fast)?|Processor|FeatureExtractor|Pipeline)(?:\.from_\w+)?$")
@@ -81,8 +81,8 @@ def has_device_property(shelf: Shelf, path: str) -> bool:
     return any(fact.device_property for fact in shelf.classes(path)[:1])
 
 
-def batch_position(shelf: Shelf, path: str, method: str) -> int | None:
-    """Which argument (after self) of a hook that subclasses of the library's class define is already where `self` is."""
+def handed_to_hook(shelf: Shelf, path: str, method: str) -> Handed | None:
+    """What a hook is given that subclasses of the library's class define, as far as the library has brought it somewhere."""
     found = shelf.classes(path)
     return dict(found[0].hooks).get(method) if found else None
 

@@ -80,9 +80,9 @@ def call_method(frame: Frame, tensor: Tensor, name: str, site: CallSite) -> Valu
         if name == "keys":
             return UNKNOWN
         return Many(part) if name == "values" else Many(Items((UNKNOWN, part)))
-    if tensor.guess and name not in TENSOR_NAMES and name != "get":
+    if tensor.guess and name not in TENSOR_NAMES and name not in _TAKES_A_PART:
         return UNKNOWN  # whatever has that method is no tensor
-    if name == "get" and (tensor.mapping or tensor.batch or tensor.guess):
+    if name in _TAKES_A_PART and (tensor.mapping or tensor.batch or tensor.guess):
         return Tensor(tensor.device, guess=tensor.guess)
     if name in factories.NEW_METHODS:
         argument = device_keyword(frame, site)
@@ -138,7 +138,8 @@ def call_method(frame: Frame, tensor: Tensor, name: str, site: CallSite) -> Valu
     return Tensor(tensor.device, scalar=None, guess=guess) if result is None else result
 
 
-_MAPPING_METHODS = frozenset({"items", "values", "keys", "get"})
+_TAKES_A_PART = frozenset({"get", "pop"})
+_MAPPING_METHODS = frozenset({"items", "values", "keys"}) | _TAKES_A_PART
 
 
 def _type(frame: Frame, tensor: Tensor, site: CallSite) -> Value:
