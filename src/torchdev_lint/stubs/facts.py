@@ -76,6 +76,12 @@ class Fact:
     composes: bool = False
     known_as: tuple[str, ...] = ()
     hooks: tuple[tuple[str, Handed], ...] = ()
+    runs: tuple[str, ...] = ()
+    """Methods, of those who inherit from the class, in the course of which it calls their hooks."""
+    needs: tuple[tuple[str, str], ...] = ()
+    """Methods that are called only in the course of another one, which those who inherit have to define."""
+    drives: tuple[int, str] | None = None
+    """Which argument of a method is an object that is moved, and whose hooks are called."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,6 +161,12 @@ def _hooks(value: object) -> tuple[tuple[str, Handed], ...]:
     return tuple((name, _handed(given)) for name, given in value.items())
 
 
+def _needs(value: object) -> tuple[tuple[str, str], ...]:
+    if not isinstance(value, dict) or not all(isinstance(needed, str) for needed in value.values()):
+        raise ValueError("a table of methods and the methods that they need")
+    return tuple(value.items())
+
+
 def _handed(value: object) -> Handed:
     if _is_position(value):
         return Handed(batch=value, own=True)
@@ -200,6 +206,9 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "composes": _flag,
     "known-as": _names,
     "hooks": _hooks,
+    "runs": _names,
+    "needs": _needs,
+    "drives": _argument,
 }
 _CALLS = [
     "names",
@@ -231,7 +240,9 @@ _KEYS: dict[str, list[str]] = {
         "reads-on-host",
         "known-as",
         "hooks",
+        "runs",
+        "needs",
     ],
-    "method": [*_CALLS, "of", "moves-inputs", "brings-arguments"],
+    "method": [*_CALLS, "of", "moves-inputs", "brings-arguments", "drives"],
 }
 """The keys that each kind of table may have. In a class, `returns` and `follows` speak of calling an instance."""

@@ -81,7 +81,7 @@ from torchdev_lint.flow.instances.objects import (
     is_loss_like,
     is_module_like,
 )
-from torchdev_lint.flow.libraries import command_lines, library_calls
+from torchdev_lint.flow.libraries import command_lines, library_calls, library_hooks
 from torchdev_lint.flow.mistakes import (
     brought_back,
     device_objects,
@@ -637,6 +637,7 @@ def call_object_method(frame: Frame, thing: Object, name: str, site: CallSite) -
     tokenized = torch_functions.tokenizer_result(site, name)
     if tokenized is not None:
         return tokenized
+    library_hooks.drive(frame, thing, name, site, call)
     known = torch_factories.drawn(frame, thing, name, site) or library_calls.call_method(
         frame, thing, name, site
     )

@@ -177,7 +177,7 @@ def read_functions(analysis: Analysis, step: Step = _at_once) -> list[Function]:
 
 def _is_passed_over(function: Function) -> bool:
     """Whether nothing can be learned from a function alone: it runs on the CPU only, or never."""
-    return is_for_the_host(function) or is_dead(function)
+    return is_for_the_host(function) or is_dead(function) or library_hooks.is_never_called(function)
 
 
 def _read_as(function: Function) -> ClassModel | None:

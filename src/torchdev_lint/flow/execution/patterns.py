@@ -40,7 +40,7 @@ from torchdev_lint.flow.instances.objects import (
     move,
     set_attribute,
 )
-from torchdev_lint.flow.mistakes import host_reads, left_behind, literals, optimizer_states
+from torchdev_lint.flow.mistakes import derived_before, host_reads, left_behind, literals, optimizer_states
 from torchdev_lint.flow.nn_modules import loaded_parts, looped_parameters, module_containers
 from torchdev_lint.flow.nn_modules.registration import attach, noted
 from torchdev_lint.flow.syntax.trees import dotted, last_name
@@ -56,6 +56,8 @@ def assign(frame: Frame, target: cst.CSTNode, value: Value) -> None:
                 value = left_behind.item(frame, target, value) or value
             if isinstance(value, Object) and not value.text:
                 value = replace(value, text=name)
+            if isinstance(value, Tensor) and frame.assigning is not None:
+                derived_before.leave(frame, target, value)
             frame.bind(name, value)
             _record(frame, target, value)
         case cst.Attribute(value=receiver, attr=cst.Name(value=name)):

@@ -28,9 +28,10 @@ from torchdev_lint.flow.libraries import library_facts
 from torchdev_lint.flow.mistakes import host_reads
 from torchdev_lint.flow.syntax.naming import is_model_name
 from torchdev_lint.flow.syntax.trees import dotted
-from torchdev_lint.flow.torch_calls import device_values, tensor_values, transfers
+from torchdev_lint.flow.torch_calls import device_values, operations, tensor_values, transfers
+from torchdev_lint.flow.torch_calls.operands import Given
 from torchdev_lint.stubs.facts import ANY_ARGUMENT, Fact
-from torchdev_lint.torch_api import libraries
+from torchdev_lint.torch_api import libraries, operators
 from torchdev_lint.torch_api.devices import parse
 
 
@@ -245,7 +246,9 @@ def _yielding(frame: Frame, fact: Fact, site: CallSite, receiver: Object | None)
 
 def _brought(frame: Frame, receiver: Object, site: CallSite) -> Value:
     """`accelerator.prepare(...)`: the arguments come back, modules moved, loaders yielding there."""
-    symbol = Symbol(("device", receiver.key), f"{receiver.text}.device" if receiver.text else "")
+    called = None if site.receiver is None else dotted(site.receiver)
+    text = called or receiver.text
+    symbol = Symbol(("device", receiver.key), f"{text}.device" if text else "")
     device = device_values.moved_to(frame, symbol, site.node)
     results: list[Value] = []
     for argument in site.arguments:
@@ -254,8 +257,10 @@ def _brought(frame: Frame, receiver: Object, site: CallSite) -> Value:
             results.append(UNKNOWN)
             continue
         state = frame.state(value)
-        if state.kind == "module":
-            move(frame, value, device)
+        if state.kind == "module" or (
+            state.kind == "unknown" and library_facts.class_of(frame, value) is None
+        ):
+            move(frame, value, device)  # what is not known may be a module, of another file; then it is there
         elif state.kind == "loader":
             there = _at(state.element, device)
             value = frame.fresh(site.node, replace(state, element=there), state.api.rpartition(".")[2])
@@ -302,7 +307,7 @@ def _tensors(value: Value) -> Iterator[Value]:
 
 def _followed(frame: Frame, follows: tuple[int, str], site: CallSite) -> Device | None:
     if follows == ANY_ARGUMENT:
-        return _common_device(frame, site)
+        return _brought_together(frame, site)
     given = site.get(*follows)
     if given is None:
         return None
@@ -310,6 +315,16 @@ def _followed(frame: Frame, follows: tuple[int, str], site: CallSite) -> Device 
     if moved is None and not list(_tensors(given.value)):
         return None
     return tensor_values.tensor_device(frame, moved or given.value)
+
+
+def _brought_together(frame: Frame, site: CallSite) -> Device | None:
+    """Where all tensors are that a function is given, which it computes with: they have to be in one place."""
+    device = _common_device(frame, site)
+    if device == UNKNOWN_DEVICE and not site.has_star():
+        given = [Given(argument.value, argument.node.value) for argument in site.arguments]
+        tensors = [one for one in given if isinstance(one.value, Tensor)]
+        operations.combine(frame, site.node, site.callee, tensors, [operators.SCALAR] * len(tensors))
+    return device
 
 
 def _common_device(frame: Frame, site: CallSite) -> Device | None:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import libcst as cst
 
 from torchdev_lint.flow.activation.frame import Frame
+from torchdev_lint.flow.calling.callsites import Argument, CallSite, Unwritten
 from torchdev_lint.flow.calling.functions import parameter_key
 from torchdev_lint.flow.domain.conditions import Key
 from torchdev_lint.flow.domain.immutable import replace
-from torchdev_lint.flow.domain.lattice import Device, Symbol
-from torchdev_lint.flow.domain.values import Function, Object, Tensor
+from torchdev_lint.flow.domain.lattice import UNKNOWN_DEVICE, Device, Symbol
+from torchdev_lint.flow.domain.values import UNKNOWN, Function, Object, State, Tensor, Value
+from torchdev_lint.flow.instances.objects import move
 from torchdev_lint.flow.libraries import library_facts
 from torchdev_lint.flow.project import reach
 from torchdev_lint.flow.read_alone.evidence import TESTING
-from torchdev_lint.stubs.facts import Handed
+from torchdev_lint.flow.torch_calls import device_values
+from torchdev_lint.stubs.facts import Fact, Handed
 
 
 def handed_to(frame: Frame, function: Function) -> Handed | None:
@@ -42,8 +46,76 @@ def _runs_on_host(frame: Frame, name: str) -> bool:
     return analysis.says(_ON_HOST) or analysis.learn(reach.stays_on_host, analysis, name)
 
 
-_ON_HOST = re.compile(r"\b(?:no_cuda|use_cpu)\s*=\s*True\b")
-"""What is said to `TrainingArguments` of a machine whose accelerator is not to be used."""
+_ON_HOST = re.compile(r"\b(?:no_cuda|use_cpu)\s*=\s*True\b|\baccelerator\s*=\s*[\"']cpu[\"']")
+"""What is said to trainers (`TrainingArguments`, Lightning's `Trainer`) of a machine whose accelerator is not to be used."""
+
+
+def is_never_called(function: Function) -> bool:
+    """Whether a library calls a hook in the course of another one only, which the class does not define: Lightning validates nothing then."""
+    owner = function.owner
+    if owner is None or len(owner.imported_bases()) != 1 or owner.has_unseen_base(owner.imported_bases()):
+        return False
+    facts = function.frame.analysis.options.shelf.classes(owner.imported_bases()[0])[:1]
+    needed = dict(facts[0].needs).get(function.name) if facts else None
+    return needed is not None and owner.find(needed) is None
+
+
+def drive(frame: Frame, thing: Object, name: str, site: CallSite, call: Call) -> None:
+    """A method of a library's class is called, in the course of which hooks of the program are: they are run with what it hands over.
+
+    `trainer.train()` of a class that inherits from a Trainer calls its `compute_loss`; `Trainer().fit(model)` moves the model, and calls
+    its `training_step`.
+    """
+    state = frame.state(thing)
+    shelf = frame.analysis.options.shelf
+    if _ON_HOST.search(frame.analysis.written) is not None or not TESTING.isdisjoint(frame.analysis.imported):
+        return
+    if state.model is not None:
+        for path in state.model.imported_bases():
+            for fact in shelf.classes(path)[:1]:
+                if name in fact.runs:
+                    there = Symbol(("device", ("attr", thing.key, "args")), "self.args.device")
+                    _run_hooks(frame, thing, fact, there, site, call)
+        return
+    made_by = library_facts.made_by_library(frame, thing)
+    driven = library_facts.first(shelf.methods(made_by, name), site) if made_by else None
+    if driven is None or driven.drives is None:
+        return
+    given = site.get(*driven.drives)
+    model = None if given is None else given.value
+    if not isinstance(model, Object) or frame.state(model).model is None:
+        return
+    there = Symbol(("device", model.key), "self.device")
+    own = frame.state(model).model
+    for path in () if own is None else own.imported_bases():
+        for fact in shelf.classes(path)[:1]:
+            if fact.hooks:
+                move(frame, model, device_values.moved_to(frame, there, site.node))
+                _run_hooks(frame, model, fact, there, site, call)
+                # it is taken back to the CPU in the end, by those versions that do (strategies/strategy.py, `teardown`)
+                move(frame, model, UNKNOWN_DEVICE)
+
+
+Call = Callable[[Frame, Function, CallSite], Value]
+
+
+def _run_hooks(frame: Frame, thing: Object, fact: Fact, there: Device, site: CallSite, call: Call) -> None:
+    model = frame.state(thing).model
+    assert model is not None
+    for name, handed in fact.hooks:
+        node = model.find(name)
+        if node is None:
+            continue
+        count = max(handed.batch, handed.model, *handed.tensors, 0)
+        values: list[Value] = [UNKNOWN] * count
+        if handed.model:
+            values[handed.model - 1] = frame.fresh(site.node, State("module", there, moved=True), "model")
+        if handed.batch:
+            values[handed.batch - 1] = Tensor(there, batch=True, guess=True)
+        for position in handed.tensors:
+            values[position - 1] = Tensor(there)
+        arguments = tuple(Argument(value, Unwritten(cst.Name("_"))) for value in values)
+        call(frame, model.function(node, name, thing), CallSite(site.node, arguments, site.callee))
 
 
 def hand_over(frame: Frame, function: Function, handed: Handed) -> None:

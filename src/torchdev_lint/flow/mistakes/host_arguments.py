@@ -85,11 +85,20 @@ def _is_computed(argument: Argument, device: Device) -> bool:
     """
     if not isinstance(argument.value, Tensor) or not isinstance(device, Symbol) or device.key[0] != "device":
         return False
-    if isinstance(argument.node.value, (cst.Attribute, cst.Subscript)):
-        return False
+    given = argument.node.value
+    match given:
+        case cst.Subscript(
+            value=cst.Name() as chosen_from,
+            slice=[cst.SubscriptElement(slice=cst.Index(value=cst.Name() | cst.Comparison()))],
+        ):
+            given = chosen_from  # `lengths[mask]` is where the lengths are
+        case cst.Attribute() | cst.Subscript():
+            return False
+        case _:
+            pass
     match device.key[1]:
         case ("parameter", _, str(name)):
-            return model_calls.LENGTHS.search(name) is None and dotted(argument.node.value) != name
+            return model_calls.LENGTHS.search(name) is None and dotted(given) != name
         case ("self", *_):
             return True
         case _:

@@ -43,7 +43,30 @@ def follows_training(frame: Frame, call: cst.Call) -> bool:
     if _trained_in_first_round(frame, scope, call):
         return True
     calls = list(_calls(frame, elsewhere=frame.analysis.imports.in_program()))
-    return bool(calls) and all(_trained_before(scope, made) for made, scope in calls)
+    return bool(calls) and all(_comes_after_training(frame, scope, made) for made, scope in calls)
+
+
+_MAX_CALLERS = 3
+"""Callers of callers that are asked."""
+
+
+def _comes_after_training(frame: Frame, scope: cst.CSTNode, call: cst.Call, depth: int = 1) -> bool:
+    """Whether a call comes after one that trains, or so do all calls of the method that it stands in: `self.train()`, then `self.test()`."""
+    if _trained_before(scope, call):
+        return True
+    owner = None if frame.function is None else frame.function.owner
+    if (
+        depth == _MAX_CALLERS
+        or owner is None
+        or not isinstance(scope, cst.FunctionDef)
+        or owner.find(scope.name.value) is not scope
+    ):
+        return False
+    calls = list(made_by_others(frame, scope, owner.name, elsewhere=frame.analysis.imports.in_program()))
+    return bool(calls) and all(
+        _comes_after_training(frame, module if around is None else around, made, depth + 1)
+        for made, around, _, module in calls
+    )
 
 
 def follows_saving(frame: Frame, call: cst.Call) -> bool:

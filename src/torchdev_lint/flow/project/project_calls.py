@@ -14,7 +14,7 @@ import libcst as cst
 from torchdev_lint.flow.activation.analysis import Analysis
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.domain.values import Import
-from torchdev_lint.flow.read_alone.host_functions import HOST_CLASS, HOST_FILE
+from torchdev_lint.flow.read_alone.host_functions import HOST_CLASS, HOST_FILE, collators
 from torchdev_lint.flow.syntax.trees import all_parameters, dotted, receiver_name, remembered, walk
 from torchdev_lint.torch_api.tensor_surface import TENSOR_NAMES
 
@@ -32,9 +32,10 @@ def _all_calls(module: cst.Module) -> dict[str, list[Made]]:
         for node in walk(root, below=below):
             if isinstance(node, cst.ClassDef) and function is None:
                 names = (node.name.value, *(dotted(base.value) or "" for base in node.bases))
-                collect(node.body, None, any(map(HOST_CLASS.search, names)), node.name.value)
+                prepares = node.name.value in collators(module) or any(map(HOST_CLASS.search, names))
+                collect(node.body, None, prepares, node.name.value)
             elif isinstance(node, cst.FunctionDef) and function is None:
-                collect(node.body, node, on_host, owner)
+                collect(node.body, node, on_host or node.name.value in collators(module), owner)
             elif isinstance(node, cst.Call):
                 called = node.func.attr if isinstance(node.func, cst.Attribute) else node.func
                 name = called.value if isinstance(called, cst.Name) else ""

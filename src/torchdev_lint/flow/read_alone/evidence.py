@@ -261,16 +261,20 @@ def _evidenced(
             refuted.add(name)
         elif kind == "strong" or (kind == "weak" and candidates[name][1]):
             shown.add(name)
-        elif kind in ("shape", "device", "operand"):
-            # arrays and numbers are asked for no device, modules are not reckoned with
-            attributes.setdefault(name, set()).add(kind)
-            if "device" in attributes[name] and len(attributes[name]) > 1:
+        elif kind in ("shape", "device", "operand", "moved"):
+            # arrays and numbers are asked for no device, nor moved; modules are not reckoned with
+            known = attributes.setdefault(name, set())
+            known.add(kind)
+            if ("device" in known and len(known) > 1) or known >= {"moved", "operand"}:
                 shown.add(name)
     return shown - refuted
 
 
 def _uses(function: Function, names: set[str]) -> Iterator[tuple[str, str]]:
-    """(what is said: `strong`, `weak`, `shape`, `device`, `operand`, `no`, `array` or `rebound`; the parameter), in the body's order."""
+    """(what is said of it, the parameter), in the body's order.
+
+    Said are `strong`, `weak`, `shape`, `device`, `moved`, `operand`, `no`, `array` or `rebound`.
+    """
     for statement in function.node.body.body:
         yield from _of_statement(function, statement, names, defaulting=frozenset())
 
@@ -355,6 +359,8 @@ def _of_expression(function: Function, root: cst.CSTNode, names: set[str]) -> It
                     yield "weak", name
                     if attribute in ("shape", "device"):
                         yield attribute, name
+                    elif attribute in ("to", "cuda"):
+                        yield "moved", name
             case cst.Subscript(
                 value=cst.Name(value=name),
                 slice=[cst.SubscriptElement(slice=cst.Index(value=cst.SimpleString()))],
@@ -371,6 +377,16 @@ def _of_expression(function: Function, root: cst.CSTNode, names: set[str]) -> It
                     ):
                         yield "weak", operand.value
                         yield "operand", operand.value
+            case cst.Comparison(
+                left=cst.Name(value=name),
+                comparisons=[
+                    cst.ComparisonTarget(
+                        operator=cst.Equal() | cst.NotEqual() | cst.LessThan() | cst.GreaterThan(),
+                        comparator=cst.Integer() | cst.Float() | cst.Name(),
+                    )
+                ],
+            ) if name in names:
+                yield "operand", name
             case _:
                 pass
 

@@ -14,7 +14,7 @@ from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.domain.values import Api, Class, Function, Object, alternatives
 from torchdev_lint.flow.read_alone.evidence import TENSOR_ANNOTATION
 from torchdev_lint.flow.syntax.docstrings import are_told_on_host
-from torchdev_lint.flow.syntax.trees import dotted, remembered, walk
+from torchdev_lint.flow.syntax.trees import dotted, last_name, remembered, walk
 from torchdev_lint.torch_api.libraries import ON_HOST
 
 HOST_FILE = re.compile(
@@ -130,6 +130,30 @@ def _given_to_data_sets(module: cst.Module) -> frozenset[str]:
     return frozenset(given.union(*(called.get(name, ()) for name in given)))
 
 
+_COLLATES = re.compile(r"(?i)(?:^|_)collat\w*(?:_|$)")
+
+
+@remembered(cst.Module)
+def collators(module: cst.Module) -> frozenset[str]:
+    """The functions and classes of a file that make batches for a loader: by their name, or given as `collate_fn=`.
+
+    `collate_fn=pad`, `collate_fn=Pad(0)`, `collate_fn=partial(pad, value=0)`, `collate_fn=lambda batch: pad(batch)`.
+    """
+    named = {
+        node.name.value
+        for node in walk(module)
+        if isinstance(node, cst.FunctionDef) and _COLLATES.search(node.name.value) is not None
+    }
+    given = {
+        last_name(part)
+        for node in walk(module)
+        if isinstance(node, cst.Arg) and node.keyword is not None and node.keyword.value == "collate_fn"
+        for part in walk(node.value)
+        if isinstance(part, (cst.Name, cst.Attribute))
+    }
+    return frozenset(named | given)
+
+
 @remembered(cst.Module)
 def run_by_processes(module: cst.Module) -> frozenset[str]:
     """The functions that a file has a pool of processes run, `pool.starmap(f, rows)`: they are given copies from the host."""
@@ -163,6 +187,8 @@ def works_on_host(function: Function) -> bool:
     if _HOST_FUNCTION.search(function.name) or function.name in ("__getitem__", "__len__"):
         return True
     if _ON_CPU.search(function.name) or _converts_entries(function.node):
+        return True
+    if function.name in collators(function.frame.source.module):
         return True
     if isinstance(function.node, cst.FunctionDef) and (
         _reads_what_it_makes(function.node) or are_told_on_host(function.node)

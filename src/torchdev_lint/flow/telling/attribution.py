@@ -797,6 +797,10 @@ def is_consequence(frame: Frame, root: Origin) -> bool:
     return False
 
 
+_PREPARES = frozenset("prepare prepare_model setup setup_module fit validate test predict".split())
+"""Methods that are given what they move, not where: `accelerator.prepare(model, loader)`, `trainer.fit(model)`."""
+
+
 def transfer_of(frame: Frame, origin: Origin | None) -> Transfer | None:
     """The transfer that an origin speaks of."""
     if origin is None or origin.what != "moved":
@@ -806,7 +810,7 @@ def transfer_of(frame: Frame, origin: Origin | None) -> Transfer | None:
             keyword, before = ("map_location", 1) if method == "load" else ("device", 0)
             named = (a.value for a in arguments if a.keyword is not None and a.keyword.value == keyword)
             by_position = [a.value for a in arguments if a.keyword is None][before:]
-            given = next(named, by_position[0] if by_position else None)
+            given = next(named, by_position[0] if by_position and method not in _PREPARES else None)
             return Transfer(origin.node, frame.analysis.text(receiver), given, method)
         case _:
             return None

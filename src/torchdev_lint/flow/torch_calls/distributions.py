@@ -83,7 +83,9 @@ def construct(frame: Frame, path: str, site: CallSite) -> Value | None:
         device = with_origin(frame.default_device(), origin)
     elif all(isinstance(value, Tensor) or _is_number(value) for value in values):
         operands = [Given(a.value, a.node.value) for a in given if isinstance(a.value, Tensor)]
-        result = combine(frame, site.node, name, operands, [SCALAR] * len(operands))
+        # beside one with dimensions a 0-dim one is expanded, and no scalar any more when something is drawn or asked
+        role = SCALAR if all(tensor.scalar is True for tensor in tensors) else SHARED
+        result = combine(frame, site.node, name, operands, [role] * len(operands))
         if len({tensor.device for tensor in tensors}) == 1:
             device = tensors[0].device
         elif isinstance(result, Tensor):
