@@ -51,7 +51,10 @@ _ON_HOST = re.compile(r"\b(?:no_cuda|use_cpu)\s*=\s*True\b|\baccelerator\s*=\s*[
 
 
 def is_never_called(function: Function) -> bool:
-    """Whether a library calls a hook in the course of another one only, which the class does not define: Lightning validates nothing then."""
+    """Whether a library calls a hook in the course of another one only, which the class does not define.
+
+    Without a `validation_step` Lightning validates nothing.
+    """
     owner = function.owner
     if owner is None or len(owner.imported_bases()) != 1 or owner.has_unseen_base(owner.imported_bases()):
         return False

@@ -51,7 +51,10 @@ _MAX_CALLERS = 3
 
 
 def _comes_after_training(frame: Frame, scope: cst.CSTNode, call: cst.Call, depth: int = 1) -> bool:
-    """Whether a call comes after one that trains, or so do all calls of the method that it stands in: `self.train()`, then `self.test()`."""
+    """Whether a call comes after one that trains, or so do all calls of the method that it stands in.
+
+    `self.train()`, then `self.test()`, which loads what the run has saved.
+    """
     if _trained_before(scope, call):
         return True
     owner = None if frame.function is None else frame.function.owner
