@@ -248,6 +248,47 @@ CASES: dict[str, tuple[str, Ways]] = {
         """,
         [("test_step", []), ("validation_step", ["TDV005"])],
     ),
+    "the backward of an autograd function": (
+        """
+        import torch
+
+        class Cut(torch.autograd.Function):
+            @staticmethod
+            def {0}(ctx, grad):
+                made = torch.zeros(3, 4)
+                if grad.is_cuda:
+                    made = made.cuda()
+                return made * grad
+        """,
+        [("backward", []), ("forward", ["TDV016"])],
+    ),
+    "a device that checkpoints are loaded to": (
+        """
+        import torch
+        from torch import nn
+
+        def _resnet(name, layers, pretrained, device, **options):
+            model = nn.Linear(layers, 2)
+            if pretrained:
+                model.load_state_dict(torch.load(name + ".pt", map_location=device))
+            return model
+
+        def resnet18(pretrained=False, device={0}, **options):
+            return _resnet("resnet18", 18, pretrained, device, **options)
+        """,
+        [("'cpu'", []), ("None", ["TDV017"])],
+    ),
+    "a device that an index needs not": (
+        """
+        import torch
+
+        def bones(pose, truth, count, device):
+            first = torch.tensor([0 if first % 4 == 0 else first for first in range(count)])
+            second = torch.arange(1, count + 1)
+            return pose[:, first] - pose[:, second{0}]
+        """,
+        [("", []), (" - 1] + second[0", ["TDV017"])],
+    ),
     "what makes batches for a loader": (
         """
         import torch

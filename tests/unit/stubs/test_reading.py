@@ -135,6 +135,16 @@ def test_aliases_of_each_other_end() -> None:
             '[[class]]\nnames = ["f"]\nhooks = { run = { model = 0 } }',
             "stub.toml: class 1: 'hooks' must be a table of methods and the positions (after self) of their batches, or a table of those",
         ),
+        (
+            '[[class]]\nnames = ["f"]\nneeds = { on_end = 1 }',
+            "stub.toml: class 1: 'needs' must be a table of methods and the methods that they need, not {'on_end': 1}",
+        ),
+        (
+            '[[class]]\nnames = ["f"]\nneeds = "step"',
+            "stub.toml: class 1: 'needs' must be a table of methods",
+        ),
+        ('[[class]]\nnames = ["f"]\nruns = "train"', "stub.toml: class 1: 'runs' must be a list of names"),
+        ('[[class]]\nnames = ["f"]\ndrives = [0, "model"]', "stub.toml: class 1: unknown key 'drives'"),
         ('[[class]]\nnames = ["f"]\nhooks = { run = { modul = 1 } }', "stub.toml: class 1: 'hooks' must be"),
         (
             '[[class]]\nnames = ["f"]\nhooks = { run = { tensors = [true] } }',

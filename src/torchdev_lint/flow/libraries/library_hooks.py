@@ -71,12 +71,10 @@ def drive(frame: Frame, thing: Object, name: str, site: CallSite, call: Call) ->
     """
     state = frame.state(thing)
     shelf = frame.analysis.options.shelf
-    if _ON_HOST.search(frame.analysis.written) is not None or not TESTING.isdisjoint(frame.analysis.imported):
-        return
     if state.model is not None:
         for path in state.model.imported_bases():
             for fact in shelf.classes(path)[:1]:
-                if name in fact.runs:
+                if name in fact.runs and not _is_on_host(frame):
                     there = Symbol(("device", ("attr", thing.key, "args")), "self.args.device")
                     _run_hooks(frame, thing, fact, there, site, call)
         return
@@ -86,17 +84,22 @@ def drive(frame: Frame, thing: Object, name: str, site: CallSite, call: Call) ->
         return
     given = site.get(*driven.drives)
     model = None if given is None else given.value
-    if not isinstance(model, Object) or frame.state(model).model is None:
+    own = frame.state(model).model if isinstance(model, Object) else None
+    if not isinstance(model, Object) or own is None:
         return
     there = Symbol(("device", model.key), "self.device")
-    own = frame.state(model).model
-    for path in () if own is None else own.imported_bases():
+    for path in own.imported_bases():
         for fact in shelf.classes(path)[:1]:
-            if fact.hooks:
+            if fact.hooks and not _is_on_host(frame):
                 move(frame, model, device_values.moved_to(frame, there, site.node))
                 _run_hooks(frame, model, fact, there, site, call)
                 # it is taken back to the CPU in the end, by those versions that do (strategies/strategy.py, `teardown`)
                 move(frame, model, UNKNOWN_DEVICE)
+
+
+def _is_on_host(frame: Frame) -> bool:
+    """Whether the program tells its library to stay on the CPU; a test has the machine that it is run on."""
+    return frame.analysis.says(_ON_HOST) or not TESTING.isdisjoint(frame.analysis.imported)
 
 
 Call = Callable[[Frame, Function, CallSite], Value]

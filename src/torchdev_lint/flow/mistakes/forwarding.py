@@ -74,9 +74,39 @@ def note_factory(frame: Frame, site: CallSite) -> None:
     declared = parameters(function.node)
     for name in DEVICE_PARAMETERS:
         if name in declared and _declared_in_vain(frame, function, name):
-            if not stays_on_host(function.node, site.node):
+            if not stays_on_host(function.node, site.node) and not _only_indexes(function.node, site.node):
                 _publish(frame, site, function, declared[name], "device")
             return
+
+
+def _only_indexes(node: cst.FunctionDef, made: cst.Call) -> bool:
+    """Whether what a call makes does nothing in the function but index other tensors, which an index of the CPU may, wherever these are."""
+    bound = next(
+        (
+            part.targets[0].target.value
+            for part in walk(node.body)
+            if isinstance(part, cst.Assign)
+            and part.value is made
+            and len(part.targets) == 1
+            and isinstance(part.targets[0].target, cst.Name)
+        ),
+        None,
+    )
+    if bound is None:
+        return False
+    indexing = {
+        id(index.slice.value)
+        for part in walk(node.body)
+        if isinstance(part, cst.Subscript)
+        for index in part.slice
+        if isinstance(index.slice, cst.Index)
+    }
+    used = [part for part in walk(node.body) if isinstance(part, cst.Name) and part.value == bound]
+    within = {
+        id(part) for part in walk(made)
+    }  # `i = torch.tensor([i for i in range(n)])` has an `i` of its own
+    others = [part for part in used if id(part) not in indexing | within]
+    return len(used) > len(others) and len(others) == 1  # where it is bound
 
 
 def _publish(frame: Frame, site: CallSite, function: Function, parameter: cst.Param, keyword: str) -> None:

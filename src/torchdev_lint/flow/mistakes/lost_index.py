@@ -577,7 +577,7 @@ def _publish(
     other: str,
     edits: tuple[tuple[cst.CSTNode, str], ...],
 ) -> None:
-    if _is_test(frame) or not TESTING.isdisjoint(frame.analysis.imported):
+    if _is_test(frame) or not TESTING.isdisjoint(frame.analysis.imported) or _is_backward(frame):
         return
     alone = False
     if form not in ("rank", "positional"):
@@ -587,6 +587,21 @@ def _publish(
     if not alone or frame.analysis.options.audits:
         event = LostIndex(node, form, text, other, edits, alone=alone)
         frame.analysis.publish(("lost-index", id(node)), event)
+
+
+def _is_backward(frame: Frame) -> bool:
+    """Whether it is the `backward` of an autograd function: the GPU of its gradients is the current one then.
+
+    Source: torch/csrc/autograd/engine.cpp, `Engine::thread_init`: each GPU has a thread, which makes it current.
+    """
+    function = frame.function
+    owner = None if function is None else function.owner
+    return (
+        function is not None
+        and owner is not None
+        and owner.is_autograd_function
+        and function.name == "backward"
+    )
 
 
 def _is_test(frame: Frame) -> bool:

@@ -141,18 +141,35 @@ def _returned_model(node: cst.FunctionDef, given: set[str]) -> tuple[str, cst.Ba
 
 
 def _stays_on_host(analysis: Analysis, node: cst.FunctionDef, parameter: cst.Param) -> bool:
-    """Whether the device is the CPU by default, and all callers in the file leave it at that: the model is where it is said to be."""
-    if not names_cpu(parameter.default):
-        return False
+    """Whether the device is the CPU by default, and all callers in the file, if any, leave it at that: the model is where it is said to be.
+
+    Or they hand on a device of their own that is the CPU by default: `resnet18(device="cpu")` calls `_resnet(layers, device)`.
+    """
     name, position = parameter.name.value, position_of(node, parameter.name.value)
+    scopes: list[tuple[cst.CSTNode, cst.CSTNode]] = [(analysis.module, analysis.module)]
+    scopes += [(around, around.body) for around in _functions_of(analysis.module)]
     calls = [
-        part for part in walk(analysis.module) if isinstance(part, cst.Call) and _calls(part, node.name.value)
+        (call, around)
+        for around, body in scopes
+        for call in walk(body, below=(cst.FunctionDef,))
+        if isinstance(call, cst.Call) and _calls(call, node.name.value)
     ]
-    return bool(calls) and not any(
-        any(one.star for one in call.args)
-        or argument_at(call, -1 if position is None else position, name) is not None
-        for call in calls
-    )
+
+    def leaves_it(call: cst.Call, around: cst.CSTNode) -> bool:
+        given = argument_at(call, -1 if position is None else position, name)
+        if given is not None:
+            own = parameters(around) if isinstance(around, cst.FunctionDef) else {}
+            return isinstance(given, cst.Name) and given.value in own and names_cpu(own[given.value].default)
+        return names_cpu(parameter.default) and not any(one.star for one in call.args)
+
+    if not calls:
+        return names_cpu(parameter.default)
+    return all(leaves_it(call, around) for call, around in calls)
+
+
+@remembered(cst.Module)
+def _functions_of(module: cst.Module) -> tuple[cst.FunctionDef, ...]:
+    return tuple(node for node in walk(module) if isinstance(node, cst.FunctionDef))
 
 
 def _is_moved_by_callers(analysis: Analysis, name: str) -> bool:

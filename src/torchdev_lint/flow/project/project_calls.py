@@ -5,6 +5,7 @@ They are looked at, not executed. Tests do not count.
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -142,9 +143,8 @@ def argument_at(call: cst.Call, position: int, parameter: str) -> cst.BaseExpres
     for one in call.args:
         if one.keyword is not None and one.keyword.value == parameter:
             return one.value
-    given = [one for one in call.args if one.keyword is None]
-    if any(one.star for one in call.args):
-        return None
+    # what stands before a star is given as it stands
+    given = list(itertools.takewhile(lambda one: one.keyword is None and not one.star, call.args))
     return given[position].value if 0 <= position < len(given) else None
 
 

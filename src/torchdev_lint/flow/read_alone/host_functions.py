@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from torchdev_lint.flow.activation.analysis import Analysis
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.domain.values import Api, Class, Function, Object, alternatives
 from torchdev_lint.flow.read_alone.evidence import TENSOR_ANNOTATION
@@ -154,6 +155,10 @@ def collators(module: cst.Module) -> frozenset[str]:
     return frozenset(named | given)
 
 
+def _is_collator(analysis: Analysis, name: str) -> bool:
+    return name in collators(analysis.module)
+
+
 @remembered(cst.Module)
 def run_by_processes(module: cst.Module) -> frozenset[str]:
     """The functions that a file has a pool of processes run, `pool.starmap(f, rows)`: they are given copies from the host."""
@@ -188,7 +193,8 @@ def works_on_host(function: Function) -> bool:
         return True
     if _ON_CPU.search(function.name) or _converts_entries(function.node):
         return True
-    if function.name in collators(function.frame.source.module):
+    frame = function.frame
+    if not frame.source.foreign and frame.analysis.learn(_is_collator, frame.analysis, function.name):
         return True
     if isinstance(function.node, cst.FunctionDef) and (
         _reads_what_it_makes(function.node) or are_told_on_host(function.node)
