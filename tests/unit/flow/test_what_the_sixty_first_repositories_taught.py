@@ -289,6 +289,45 @@ CASES: dict[str, tuple[str, Ways]] = {
         """,
         [("", []), (" - 1] + second[0", ["TDV017"])],
     ),
+    "a network that a method makes": (
+        """
+        import torch
+        from torch import nn
+
+        class Agent:
+            def __init__(self, count):
+                self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+                self.q = self._network(count)
+                self.adam = torch.optim.Adam(self.q.parameters())
+
+            def _network(self, count):
+                return nn.Linear(count, 4){0}
+
+            def act(self, state):
+                state = torch.as_tensor(state).unsqueeze(0).to(self.device)
+                return int(self.q(state).argmax(1))
+        """,
+        [(".to(self.device)", []), ("", ["TDV001"])],
+    ),
+    "an accelerator that an option may forbid": (
+        """
+        import torch
+        from accelerate import Accelerator
+        from torch.utils.data import DataLoader, TensorDataset
+
+        def run(args):
+            accelerator = Accelerator(cpu={0})
+            rows = TensorDataset(torch.randn(8, 6))
+            train, valid = DataLoader(rows), DataLoader(rows)
+            model = torch.nn.Linear(6, 1)
+            model, train = accelerator.prepare(model, train)
+            for (x,) in train:
+                accelerator.backward(model(x).sum())
+            for (x,) in valid:
+                model(x)
+        """,
+        [("args.cpu", ["TDV001"]), ("True", []), ("False", ["TDV001"])],
+    ),
     "what makes batches for a loader": (
         """
         import torch
@@ -344,11 +383,16 @@ class Task:
     def load(self, path):
         self.net.load_state_dict(torch.load(path))
 """
+RESUMES = """\
+    def training(self, loader, epochs):
+        self.load(self.best)
+        self.run(loader, epochs)
+"""
 RUNS = """\
 import torch
-from task import Task
+from task import Task as Training
 device = "cuda" if torch.cuda.is_available() else "cpu"
-task = Task("out", device)
+task = Training("out", device)
 task.{called}([], 2)
 """
 
@@ -359,10 +403,12 @@ task.{called}([], 2)
         ("self.train(loader)", "run", []),
         ("self.evaluate(loader)", "run", ["TDV009"]),
         ("self.train(loader)", "test", ["TDV009"]),
+        ("self.train(loader)", "training", ["TDV009"]),
     ],
 )
 def test_what_is_loaded_at_the_end_of_the_run_that_trains(
     checked: Checked, tmp_path: Path, first: str, called: str, found: list[str]
 ) -> None:
-    files = {"task.py": TASK.replace("{first}", first), "run.py": RUNS.format(called=called)}
+    resumes = RESUMES if called == "training" else ""
+    files = {"task.py": TASK.replace("{first}", first) + resumes, "run.py": RUNS.format(called=called)}
     assert checked(tmp_path, files, "task.py") == found

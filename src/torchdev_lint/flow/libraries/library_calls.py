@@ -76,7 +76,7 @@ def _instance(frame: Frame, fact: Fact, path: str, site: CallSite) -> Value:
     text = path.rpartition(".")[2]
     if fact.kind == "module":
         return _module(frame, fact, path, site)
-    if any(site.keyword(name) is not None for name in fact.unless):
+    if any(_is_said(site, name, fact) for name in fact.unless):
         return frame.result_of(site.node, text)
     if fact.kind == "mapping":
         device = _common_device(frame, site)
@@ -100,6 +100,19 @@ def _instance(frame: Frame, fact: Fact, path: str, site: CallSite) -> Value:
         listed = parts[0].items if len(parts) == 1 and isinstance(parts[0], Items) else ()
         state = replace(state, attributes={f"[{index}]": part for index, part in enumerate(listed)})
     return frame.fresh(site.node, state, text)
+
+
+def _is_said(site: CallSite, name: str, fact: Fact) -> bool:
+    """Whether a call says by a keyword that nothing is known of what it gives: `Accelerator(cpu=True)`.
+
+    `Accelerator(cpu=args.cpu)` has a device that the program chooses, as others have.
+    """
+    said = site.keyword(name)
+    if said is None:
+        return False
+    if isinstance(said.value, Literal):
+        return bool(said.value.value)
+    return not fact.named_device
 
 
 def _loads_from_host(frame: Frame, site: CallSite) -> bool:

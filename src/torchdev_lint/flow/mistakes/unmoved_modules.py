@@ -365,7 +365,7 @@ def _kept(model: ClassModel) -> Iterator[UnmovedModule]:
         if (
             not re.match(r"self\.\w+$", name)
             or bound.count(name) > 1
-            or not _is_module(frame, nodes, name, call)
+            or not _is_module(model, nodes, name, call)
         ):
             continue
         use = (
@@ -378,19 +378,26 @@ def _kept(model: ClassModel) -> Iterator[UnmovedModule]:
             yield UnmovedModule(call, name, "kept", use[0], use[1], move)
 
 
-def _is_module(frame: Frame, nodes: Sequence[cst.CSTNode], name: str, call: cst.Call) -> bool:
+def _is_module(model: ClassModel, nodes: Sequence[cst.CSTNode], name: str, call: cst.Call) -> bool:
     """Whether an attribute holds a module: by what makes it, or, made by a class that it was told, by what is done with it."""
+    frame = model.frame
     if makes_module(frame, call):
         return True
     maker = dotted(call.func) or ""
     if not maker.startswith("self.") or is_told_where(frame, call):
         return False
+    own = model.find(maker[len("self.") :])
+    if own is not None and _PLACED.search(frame.analysis.text(own)):
+        return False  # a method of the class, which may well move what it makes
     if (is_model_name(name) or is_loss_name(name)) and maker == name.rstrip("_"):
         return True
     return any(
         isinstance(one, cst.Attribute) and one.attr.value in MODULE_EVIDENCE and dotted(one.value) == name
         for one in nodes
     )
+
+
+_PLACED = re.compile(r"\.(?:to|cuda|xpu)\(|\bdevice\b")
 
 
 def _is_moved_elsewhere(frame: Frame, attribute: str) -> bool:

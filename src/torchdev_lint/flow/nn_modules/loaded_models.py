@@ -141,7 +141,7 @@ def _returned_model(node: cst.FunctionDef, given: set[str]) -> tuple[str, cst.Ba
 
 
 def _stays_on_host(analysis: Analysis, node: cst.FunctionDef, parameter: cst.Param) -> bool:
-    """Whether the device is the CPU by default, and all callers in the file, if any, leave it at that: the model is where it is said to be.
+    """Whether the device is the CPU by default, and all callers in the file leave it at that: the model is where it is said to be.
 
     Or they hand on a device of their own that is the CPU by default: `resnet18(device="cpu")` calls `_resnet(layers, device)`.
     """
@@ -162,9 +162,7 @@ def _stays_on_host(analysis: Analysis, node: cst.FunctionDef, parameter: cst.Par
             return isinstance(given, cst.Name) and given.value in own and names_cpu(own[given.value].default)
         return names_cpu(parameter.default) and not any(one.star for one in call.args)
 
-    if not calls:
-        return names_cpu(parameter.default)
-    return all(leaves_it(call, around) for call, around in calls)
+    return bool(calls) and all(leaves_it(call, around) for call, around in calls)
 
 
 @remembered(cst.Module)

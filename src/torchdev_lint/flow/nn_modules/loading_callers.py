@@ -63,6 +63,7 @@ def _comes_after_training(frame: Frame, scope: cst.CSTNode, call: cst.Call, dept
         or owner is None
         or not isinstance(scope, cst.FunctionDef)
         or owner.find(scope.name.value) is not scope
+        or _TRAINS.search(scope.name.value) is not None  # what goes on with an earlier run
     ):
         return False
     calls = list(made_by_others(frame, scope, owner.name, elsewhere=frame.analysis.imports.in_program()))
@@ -174,8 +175,8 @@ def _trained_before(scope: cst.CSTNode, call: cst.Call) -> bool:
 
 
 def _trains(call: cst.Call, name: str) -> bool:
-    """Whether a call of something of this name trains."""
-    return _TRAINS.search(name) is not None and not _is_switch(call)
+    """Whether a call of something of this name trains; a class of it, `Training(options)`, only begins to."""
+    return _TRAINS.search(name) is not None and not name[:1].isupper() and not _is_switch(call)
 
 
 def _trained_in_first_round(frame: Frame, scope: cst.CSTNode, call: cst.Call) -> bool:

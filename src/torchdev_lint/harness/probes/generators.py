@@ -43,3 +43,12 @@ def manual_seed() -> None:
     torch.manual_seed(0)
     torch.cuda.manual_seed_all(0)
     torch.cuda.manual_seed(0)
+
+
+@probe("torch/cuda/random.py: what torch.cuda has of it is defined there, and trainers take it from there")
+def random_states_by_their_module() -> None:
+    states = torch.cuda.random.get_rng_state_all()
+    assert len(states) == torch.cuda.device_count()
+    assert torch.cuda.random.get_rng_state().is_cpu
+    torch.cuda.random.set_rng_state_all(states)
+    assert isinstance(torch.cuda.random.initial_seed(), int)
