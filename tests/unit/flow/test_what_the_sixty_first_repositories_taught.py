@@ -28,6 +28,17 @@ CASES: dict[str, tuple[str, Ways]] = {
             (("table.device", ""), []),
         ],
     ),
+    "an argument that is taken to the CPU": (
+        """
+        import torch
+
+        def kept(ids: torch.Tensor, found: torch.Tensor, device):
+            mask = ids != 0
+            ids = ids.to({0})
+            return ids.tolist(), found.to(device).unsqueeze(0) * mask
+        """,
+        [("'cpu'", []), ("'cuda'", ["TDV004"])],
+    ),
     "a callee that moves what its caller has moved": (
         """
         import torch

@@ -27,9 +27,7 @@ def leave(frame: Frame, target: cst.Name, value: Tensor) -> None:
     held = frame.env.names.get(name)
     if not isinstance(held, Tensor) or not isinstance(held.device, Symbol) or not held.device.assumed:
         return
-    if held.device.key != ("device", parameter_key(function.node, name)) or not all(
-        isinstance(leaf, (Accelerator, Cpu)) or _is_chosen(leaf) for leaf in leaves(value.device)
-    ):
+    if held.device.key != ("device", parameter_key(function.node, name)) or not _is_chosen(value.device):
         return
     if frame.analysis.learn(place_given, frame, parameter_key(function.node, name)) == "elsewhere":
         return  # it is moved to be sure: its callers have brought it already
@@ -79,6 +77,11 @@ def _is_moved(frame: Frame, name: str) -> bool:
             return False
 
 
-def _is_chosen(leaf: Device) -> bool:
-    """Whether a device is one that the program names: a variable of its own, not where another thing is."""
-    return isinstance(leaf, Symbol) and not leaf.assumed
+def _is_chosen(device: Device) -> bool:
+    """Whether a device is one that the program names, and not the CPU: who takes something there says that it comes from elsewhere."""
+    named = [
+        isinstance(leaf, Accelerator) or (isinstance(leaf, Symbol) and not leaf.assumed)
+        for leaf in leaves(device)
+        if not isinstance(leaf, Cpu)
+    ]
+    return bool(named) and all(named)
