@@ -327,7 +327,7 @@ CASES: dict[str, tuple[str, Ways]] = {
         from torch.utils.data import DataLoader, TensorDataset
 
         def run(args):
-            accelerator = Accelerator(cpu={0})
+            accelerator = Accelerator({0})
             rows = TensorDataset(torch.randn(8, 6))
             train, valid = DataLoader(rows), DataLoader(rows)
             model = torch.nn.Linear(6, 1)
@@ -337,7 +337,12 @@ CASES: dict[str, tuple[str, Ways]] = {
             for (x,) in valid:
                 model(x)
         """,
-        [("args.cpu", ["TDV001"]), ("True", []), ("False", ["TDV001"])],
+        [
+            ("cpu=args.cpu", ["TDV001"]),
+            ("cpu=True", []),
+            ("cpu=False", ["TDV001"]),
+            ("device_placement=False", []),
+        ],
     ),
     "what makes batches for a loader": (
         """

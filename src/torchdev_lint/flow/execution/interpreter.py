@@ -283,9 +283,8 @@ def read_alone(analysis: Analysis, function: Function) -> None:
     if builds:
         _forget_moves(child.env)
     handed = library_hooks.handed_to(child, function)
-    at_work = (
-        handed is not None and not handed.own
-    )  # what a library computes with, whatever the class is called
+    # what a library computes with is at work, whatever the class is called
+    at_work = handed is not None and not handed.own
     analysis.on_host = (works_on_host(function) and not at_work) or builds
     child.env.names = bind_symbolically(function)
     child.env.names |= dict.fromkeys(sequence_parameters(definition, function), Many(UNKNOWN))

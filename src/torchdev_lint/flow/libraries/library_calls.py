@@ -76,7 +76,7 @@ def _instance(frame: Frame, fact: Fact, path: str, site: CallSite) -> Value:
     text = path.rpartition(".")[2]
     if fact.kind == "module":
         return _module(frame, fact, path, site)
-    if any(_is_said(site, name, fact) for name in fact.unless):
+    if any(_is_said(site, condition) for condition in fact.unless):
         return frame.result_of(site.node, text)
     if fact.kind == "mapping":
         device = _common_device(frame, site)
@@ -102,17 +102,13 @@ def _instance(frame: Frame, fact: Fact, path: str, site: CallSite) -> Value:
     return frame.fresh(site.node, state, text)
 
 
-def _is_said(site: CallSite, name: str, fact: Fact) -> bool:
-    """Whether a call says by a keyword that nothing is known of what it gives: `Accelerator(cpu=True)`.
-
-    `Accelerator(cpu=args.cpu)` has a device that the program chooses, as others have.
-    """
+def _is_said(site: CallSite, condition: str) -> bool:
+    """Whether a call says by a keyword that nothing is known of what it gives: `cpu=True`; with no value, whatever is given."""
+    name, _, value = condition.partition("=")
     said = site.keyword(name)
-    if said is None:
-        return False
-    if isinstance(said.value, Literal):
-        return bool(said.value.value)
-    return not fact.named_device
+    if said is None or not value:
+        return said is not None
+    return isinstance(said.value, Literal) and str(said.value.value) == value
 
 
 def _loads_from_host(frame: Frame, site: CallSite) -> bool:

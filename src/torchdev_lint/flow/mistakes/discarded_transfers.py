@@ -20,7 +20,7 @@ from torchdev_lint.flow.mistakes.all_together import are_together
 from torchdev_lint.flow.mistakes.brought_by_callees import is_brought
 from torchdev_lint.flow.read_alone.evidence import ONLY_TENSORS, in_a_test
 from torchdev_lint.flow.syntax.naming import is_loader_name
-from torchdev_lint.flow.syntax.trees import all_parameters, dotted, walk
+from torchdev_lint.flow.syntax.trees import all_parameters, dotted, only_indexes, walk
 from torchdev_lint.flow.telling import attribution
 from torchdev_lint.torch_api import tensor_methods
 from torchdev_lint.torch_api.tensor_surface import TENSOR_NAMES
@@ -54,21 +54,7 @@ def _only_indexes(frame: Frame, site: CallSite) -> bool:
         return False
     kept = name.startswith("self.") or frame.function is None
     root = frame.analysis.module if kept or frame.function is None else frame.function.node
-    apart = {id(node) for node in walk(site.node)}
-    indexed = False
-    for node in walk(root):
-        match node:
-            case cst.AssignTarget(target=target):
-                apart.add(id(target))
-            case cst.Index(value=value) if dotted(value) == name:
-                apart.add(id(value))
-                indexed = True
-            case _ if id(node) not in apart and isinstance(node, (cst.Name, cst.Attribute)):
-                if dotted(node) == name:
-                    return False
-            case _:
-                pass
-    return indexed
+    return only_indexes(root, name, site.node)
 
 
 def _is_all_there_is(frame: Frame) -> bool:

@@ -20,7 +20,7 @@ from torchdev_lint.flow.domain.immutable import replace
 from torchdev_lint.flow.domain.lattice import Cpu
 from torchdev_lint.flow.domain.values import Function
 from torchdev_lint.flow.project import caller_results
-from torchdev_lint.flow.syntax.trees import all_parameters, last_name, walk
+from torchdev_lint.flow.syntax.trees import all_parameters, last_name, only_indexes, walk
 from torchdev_lint.torch_api.devices import DEVICE_PARAMETERS
 
 _SAYS_UNUSED = re.compile(
@@ -92,21 +92,8 @@ def _only_indexes(node: cst.FunctionDef, made: cst.Call) -> bool:
         ),
         None,
     )
-    if bound is None:
-        return False
-    indexing = {
-        id(index.slice.value)
-        for part in walk(node.body)
-        if isinstance(part, cst.Subscript)
-        for index in part.slice
-        if isinstance(index.slice, cst.Index)
-    }
-    used = [part for part in walk(node.body) if isinstance(part, cst.Name) and part.value == bound]
-    within = {
-        id(part) for part in walk(made)
-    }  # `i = torch.tensor([i for i in range(n)])` has an `i` of its own
-    others = [part for part in used if id(part) not in indexing | within]
-    return len(used) > len(others) and len(others) == 1  # where it is bound
+    # `i = torch.tensor([i for i in range(n)])` has an `i` of its own
+    return bound is not None and only_indexes(node.body, bound, made)
 
 
 def _publish(frame: Frame, site: CallSite, function: Function, parameter: cst.Param, keyword: str) -> None:

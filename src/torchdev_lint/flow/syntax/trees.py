@@ -379,3 +379,22 @@ def blocks(scope: cst.CSTNode, indent: str, outer: str = "") -> Iterator[tuple[l
                 yield from blocks(line, indent, inner)
         elif isinstance(child, (cst.Else, cst.If, cst.ExceptHandler, cst.Finally)):
             yield from blocks(child, indent, outer)
+
+
+def only_indexes(root: cst.CSTNode, name: str, besides: cst.CSTNode) -> bool:
+    """Whether code uses what a name holds as an index and nothing else, besides in one place; an index may be on the CPU."""
+    apart = {id(node) for node in walk(besides)}
+    indexed = False
+    for node in walk(root):
+        match node:
+            case cst.AssignTarget(target=target):
+                apart.add(id(target))
+            case cst.Index(value=value) if dotted(value) == name:
+                apart.add(id(value))
+                indexed = True
+            case _ if id(node) not in apart and isinstance(node, (cst.Name, cst.Attribute)):
+                if dotted(node) == name:
+                    return False
+            case _:
+                pass
+    return indexed

@@ -83,9 +83,8 @@ def install(patches: Patches) -> None:
     replace("get_arch_list", lambda: ["sm_80"])
     replace("can_device_access_peer", lambda device, peer_device: True)
     _install_random(replace)
-    _install_random(
-        _Replacer(patches, torch.cuda.random)
-    )  # where these are defined, and libraries take them from
+    # where these are defined, and libraries take them from
+    _install_random(_Replacer(patches, torch.cuda.random))
     replace("Stream", streams.Stream, is_class=True)
     replace("ExternalStream", streams.ExternalStream, is_class=True)
     replace("Event", streams.Event, is_class=True)
