@@ -64,6 +64,8 @@ class HostReadRule(Rule):
         where = f"on {event.given_device}"
         if not event.certain:
             where = f"wherever the caller put it, like `{event.beside}`, which is brought to the CPU"
+            if not event.parameter:
+                where = f"where `{event.beside}` leaves it, which is brought to the CPU for another read here"
         message = sentence(event, where)
         yield Finding(event.place.node, message, steps(event), copy_to_host(event))
 

@@ -74,6 +74,8 @@ class Fact:
     named_device: bool = False
     device_property: bool = False
     composes: bool = False
+    gathers: bool = False
+    """A module that registers those that it is given: it is where these are."""
     known_as: tuple[str, ...] = ()
     hooks: tuple[tuple[str, Handed], ...] = ()
     runs: tuple[str, ...] = ()

@@ -12,6 +12,7 @@ import json
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -187,17 +188,22 @@ def events() -> Callable[..., list[Event]]:
 @pytest.fixture(scope="session")
 def checked() -> Callable[[Path, dict[str, str], str], list[str]]:
     """The codes of what is found, by default, in one of the files of a repository that is written to a directory."""
+    return partial(_checked, DEFAULT)
 
-    def run(root: Path, files: dict[str, str], name: str) -> list[str]:
-        (root / ".git").mkdir()
-        (root / ".git" / "HEAD").touch()
-        for one, text in files.items():
-            (root / one).parent.mkdir(parents=True, exist_ok=True)
-            (root / one).write_text(text, encoding="utf-8")
-        told = check_source(files[name], str(root / name), DEFAULT, DiskSources())
-        return [one.code for one in told]
 
-    return run
+@pytest.fixture(scope="session")
+def every_code() -> Callable[[Path, dict[str, str], str], list[str]]:
+    """The same with all rules."""
+    return partial(_checked, Config())
+
+
+def _checked(config: Config, root: Path, files: dict[str, str], name: str) -> list[str]:
+    (root / ".git").mkdir()
+    (root / ".git" / "HEAD").touch()
+    for one, text in files.items():
+        (root / one).parent.mkdir(parents=True, exist_ok=True)
+        (root / one).write_text(text, encoding="utf-8")
+    return [one.code for one in check_source(files[name], str(root / name), config, DiskSources())]
 
 
 @pytest.fixture(scope="session")

@@ -267,9 +267,10 @@ class HostRead:
     machine with an accelerator, or once a module is moved in whose own method it happens; else the tensor follows a
     parameter or a thing that may well stay on the CPU. `parameter`: the name of the argument, a tensor for certain, that it
     was computed from in a function that was read without a caller, else empty. `beside`: another argument, which the function brings to the
-    CPU before it is read. `without_grad`: nothing has to be detached from automatic differentiation. `unproven`: nothing is known of
-    where it is, but that it is what a model, a gradient or a distribution gives. `array`: in an operation of
-    a tensor and a NumPy array the array, and how to write it as a tensor beside the other, empty where that cannot be written.
+    CPU before it is read; without a `parameter` what is called, another result of which it brings there. `without_grad`: nothing has to be
+    detached from automatic differentiation. `unproven`: nothing is known of where it is, but that it is what a model, a gradient or a
+    distribution gives. `array`: in an operation of a tensor and a NumPy array the array, and how to write it as a tensor beside the other,
+    empty where that cannot be written.
     """
 
     node: Any

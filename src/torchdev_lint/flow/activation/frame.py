@@ -214,7 +214,9 @@ class Frame:
         """Run statements in order until one leaves."""
         analysis, foreign = self.analysis, self.source.foreign
         for node in statements:
-            if not self.alive:
+            if not self.alive and not self.goes_on(node):
+                if self.parent is None:
+                    continue
                 return
             analysis.budget -= 1
             if foreign:
@@ -227,6 +229,19 @@ class Frame:
                     continue  # an expression nested beyond the interpreter's stack: nothing is known of it
             if analysis.recorder is not None:
                 analysis.recorder.executed(self, node)
+
+    def runs_cells(self) -> bool:
+        """Whether it is the activation of a notebook: a `pass` stands before each of its cells but the first (`source.cells`)."""
+        return self.parent is None and not self.source.foreign and self.analysis.options.in_cells
+
+    def goes_on(self, node: cst.CSTNode) -> bool:
+        """Whether a notebook's next cell begins: it can be run although the one before has failed."""
+        match node:
+            case cst.SimpleStatementLine(body=[cst.Pass()]) if self.runs_cells():
+                self.alive = True
+            case _:
+                pass
+        return self.alive
 
     def run_branch(self, env: Environment, statements: Sequence[cst.CSTNode]) -> Environment | None:
         """Run a block on an environment of its own; None when its end cannot be reached."""

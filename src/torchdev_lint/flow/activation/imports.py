@@ -29,6 +29,9 @@ class Imports(Protocol):
     def imported_texts(self, importer: str, base: str, names: Sequence[str]) -> list[tuple[str, str]]:
         """The files of the project, by path, with their texts, that `from base import names` in another file reads."""
 
+    def lacks(self, importer: str, base: str, names: Sequence[str]) -> bool:
+        """Whether `from base import names` in a file certainly fails: the project has not what it names."""
+
     def texts_around(self, analysis: Analysis) -> list[str]:
         """The texts of the scripts beside the checked file, and of the files of the project that it imports from."""
 
@@ -139,6 +142,10 @@ class NoImports:
     def imported_texts(self, importer: str, base: str, names: Sequence[str]) -> list[tuple[str, str]]:
         """None are known."""
         return []
+
+    def lacks(self, importer: str, base: str, names: Sequence[str]) -> bool:
+        """It is not known what there is."""
+        return False
 
     def texts_around(self, analysis: Analysis) -> list[str]:
         """None are known."""

@@ -6,9 +6,10 @@ import re
 
 import libcst as cst
 
-from torchdev_lint.flow.activation.analysis import PutToUse
+from torchdev_lint.flow.activation.analysis import Analysis, PutToUse
 from torchdev_lint.flow.activation.frame import MAX_CALL_DEPTH, Frame
 from torchdev_lint.flow.calling.callsites import Argument, CallSite
+from torchdev_lint.flow.calling.signatures import refuses
 from torchdev_lint.flow.domain.conditions import Key
 from torchdev_lint.flow.domain.environment import Environment
 from torchdev_lint.flow.domain.immutable import replace
@@ -168,6 +169,9 @@ def call(frame: Frame, function: Function, site: CallSite, sent: Argument | None
     """The result of calling a function of the project; `sent` is what a generator is sent at each `yield`."""
     load_helpers.note(frame, function, site)
     device_takers.note(frame, function, site)
+    if refuses(frame, function, site):
+        frame.leave()
+        return UNKNOWN
     site = with_identities(frame, site)
     matters = _matters_elsewhere(frame, function, site)
     out_of_reach = is_out_of_reach(frame, function, site)
@@ -592,6 +596,27 @@ def _default(child: Frame, function: Function, parameter: cst.Param) -> Value:
 def parameter_key(node: cst.CSTNode, name: str) -> Key:
     """The identity of whatever a parameter holds when nothing is known of the caller."""
     return ("parameter", id(node), name)
+
+
+def tensors_by_default(function: Function) -> dict[str, Value]:
+    """The parameters that are tensors made with the function, and that nobody in sight gives: `def f(x, kinds=torch.arange(3))`."""
+    if not isinstance(function.node, cst.FunctionDef):
+        return {}
+    analysis = function.frame.analysis
+    found: dict[str, Value] = {}
+    for parameter in all_parameters(function.node.params):
+        value = analysis.defaults.get(id(parameter))
+        if isinstance(value, Tensor) and isinstance(value.device, Cpu):
+            name = parameter.name.value
+            if analysis.learn(_is_left_to_its_default, analysis, function.name, name):
+                found[name] = value
+    return found
+
+
+def _is_left_to_its_default(analysis: Analysis, function: str, name: str) -> bool:
+    given = re.compile(rf"\b{re.escape(name)}\s*=(?!=)")
+    others = [text for _, text in analysis.imports.mentioning(name) or () if function in text]
+    return len(given.findall(analysis.written)) == 1 and not any(map(given.search, others))
 
 
 def bind_symbolically(function: Function) -> dict[str, Value]:

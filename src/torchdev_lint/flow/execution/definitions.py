@@ -14,6 +14,7 @@ from torchdev_lint.flow.domain.values import (
     Function,
 )
 from torchdev_lint.flow.instances.classes import ClassModel, decorator_names
+from torchdev_lint.flow.project.broken_imports import fails_in_cell
 from torchdev_lint.flow.syntax.trees import dotted, walk
 
 
@@ -120,6 +121,9 @@ def visit_ImportFrom(frame: Frame, node: cst.ImportFrom) -> None:
     frame.analysis.imported.add(base.partition(".")[0])
     if isinstance(node.names, cst.ImportStar):
         frame.analysis.imports.star(frame, base)
+        return
+    if frame.runs_cells() and fails_in_cell(frame.analysis, base, node):
+        frame.leave()
         return
     for alias in node.names:
         name = _dotted_name(alias.name)

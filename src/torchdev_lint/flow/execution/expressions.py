@@ -486,6 +486,8 @@ def visit_Subscript(frame: Frame, node: cst.Subscript) -> Value:
                 part = module_containers.sliced(frame, value, bounds, node)
                 return part if part != UNKNOWN else _some_of(frame, value, node)
             keys.append(UNKNOWN)
+    if isinstance(value, Object):
+        host_reads.check_index(frame, node, value, keys)
     found = subscript(frame, node, value, keys)
     if isinstance(found, Object) and found.key[0] == "item":
         return left_behind.read_in_place(frame, node, found) or found

@@ -14,6 +14,7 @@ from torchdev_lint.flow.activation.events import (
     MixedOperation,
     ModelCall,
     ReturnedFactory,
+    Revealed,
     UnregisteredModule,
     UnregisteredTensor,
 )
@@ -26,6 +27,7 @@ from torchdev_lint.flow.calling.functions import (
     is_private,
     parameter_key,
     run_body,
+    tensors_by_default,
 )
 from torchdev_lint.flow.domain.conditions import Atom, Key
 from torchdev_lint.flow.domain.environment import Environment
@@ -33,7 +35,6 @@ from torchdev_lint.flow.domain.immutable import replace
 from torchdev_lint.flow.domain.lattice import CPU, UNKNOWN_DEVICE, Cpu, Leaf, Symbol
 from torchdev_lint.flow.domain.values import (
     NONE,
-    UNKNOWN,
     Class,
     DeviceValue,
     Either,
@@ -53,6 +54,7 @@ from torchdev_lint.flow.instances.classes import (
     symbolic_self,
     without_caller,
 )
+from torchdev_lint.flow.instances.never_built import is_never_built
 from torchdev_lint.flow.libraries import library_hooks
 from torchdev_lint.flow.libraries.command_lines import minded_defaults
 from torchdev_lint.flow.mistakes import (
@@ -75,7 +77,9 @@ from torchdev_lint.flow.nn_modules import checkpoints, loaded_models
 from torchdev_lint.flow.project import defaults_met, driven, settings_given
 from torchdev_lint.flow.project.accelerator_needs import parts_for_accelerators
 from torchdev_lint.flow.project.accelerator_programs import parts_for_accelerators_only
+from torchdev_lint.flow.project.broken_imports import cannot_be_imported
 from torchdev_lint.flow.project.dead_helpers import is_dead
+from torchdev_lint.flow.project.left_in_scripts import is_left
 from torchdev_lint.flow.project.projects import Project, sets_default_device
 from torchdev_lint.flow.read_alone import module_parameters, moved_in_functions
 from torchdev_lint.flow.read_alone.evidence import (
@@ -177,7 +181,16 @@ def read_functions(analysis: Analysis, step: Step = _at_once) -> list[Function]:
 
 def _is_passed_over(function: Function) -> bool:
     """Whether nothing can be learned from a function alone: it runs on the CPU only, or never."""
-    return is_for_the_host(function) or is_dead(function) or library_hooks.is_never_called(function)
+    return is_for_the_host(function) or _is_never_run(function)
+
+
+def _is_never_run(function: Function) -> bool:
+    return (
+        is_dead(function)
+        or library_hooks.is_never_called(function)
+        or is_never_built(function)
+        or is_left(function)
+    )
 
 
 def _read_as(function: Function) -> ClassModel | None:
@@ -187,6 +200,7 @@ def _read_as(function: Function) -> ClassModel | None:
 
 def settle(analysis: Analysis, met: list[Function]) -> list[Event]:
     """What was told in all, once everything has been read."""
+    met = [function for function in met if not _is_never_run(function)]
     for function in met:
         loaded_models.check_function(analysis, function)
     models = [function.owner for function in met if function.owner is not None]
@@ -207,6 +221,8 @@ def settle(analysis: Analysis, met: list[Function]) -> list[Event]:
         *device_not_passed.settle(analysis, known, met),
         *unmoved_modules.settle(analysis, known, met),
     ]
+    if settled and cannot_be_imported(analysis):
+        return [event for event in settled if isinstance(event, Revealed)]
     return list(driven.with_scripts(analysis, settled, met))
 
 
@@ -287,8 +303,9 @@ def read_alone(analysis: Analysis, function: Function) -> None:
     at_work = handed is not None and not handed.own
     analysis.on_host = (works_on_host(function) and not at_work) or builds
     child.env.names = bind_symbolically(function)
-    child.env.names |= dict.fromkeys(sequence_parameters(definition, function), Many(UNKNOWN))
+    child.env.names |= dict(sequence_parameters(definition, function))
     child.env.names |= settings_given.given_to(analysis, function)
+    child.env.names |= tensors_by_default(function)
     replaced = (REPLACED, id(function.node)) in analysis.notes
     if not analysis.on_host and not replaced:
         given = _tensors_given(analysis, function)

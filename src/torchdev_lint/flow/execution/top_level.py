@@ -187,7 +187,7 @@ class TopLevel:
         )
 
     def _run(self, statement: cst.CSTNode, steps: Steps) -> Line:
-        if not self.frame.alive:
+        if not self.frame.alive and not self.frame.goes_on(statement):
             return Line()
         return (
             self._define(statement, steps) if _is_definition(statement) else self._execute(statement, steps)

@@ -60,6 +60,7 @@ from torchdev_lint.flow.instances import (
     torch_bases,
 )
 from torchdev_lint.flow.instances.built_within import built_on_default_device
+from torchdev_lint.flow.instances.never_built import cannot_be_built
 from torchdev_lint.flow.instances.objects import escape, forget_attributes, forget_device, get_attribute, move
 from torchdev_lint.flow.instances.parameter_places import parameters_device
 from torchdev_lint.flow.libraries import library_facts
@@ -408,6 +409,9 @@ def instantiate(frame: Frame, model: ClassModel, site: CallSite) -> Value:
     """The result of calling a class of the file."""
     if frame.analysis.at_top:
         frame.analysis.built_at_top.add(id(model.node))
+    if cannot_be_built(model):
+        frame.leave()
+        return UNKNOWN
     if dict_classes.is_type_of_dicts(model):
         from torchdev_lint.flow.execution.containers import dict_of, with_cell
 
@@ -590,7 +594,7 @@ def symbolic_self(model: ClassModel) -> tuple[Object, Environment]:
         function = model.function(initializer, "__init__", thing)
         child = Frame(definition.analysis, scratch.env, parent=function.frame, function=function)
         child.env.names = bind_symbolically(function)
-        child.env.names |= dict.fromkeys(sequence_parameters(definition, function), Many(UNKNOWN))
+        child.env.names |= dict(sequence_parameters(definition, function))
         first = definition.analysis.frames - 1
         # while it is being built, everything is where it is made
         outer, definition.analysis.on_host = definition.analysis.on_host, True

@@ -9,6 +9,7 @@ without a word about a device, as nothing else would show where they are. And wh
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -45,11 +46,56 @@ def unstable(
             if not (made_on_host(held.get(name)) and all(id(method) in setters for method in methods))
             and not _stays_parameter(held.get(name), name, methods)
             and not (
+                initializer is not None
+                and _holds_instances(initializer, name)
+                and all(_asks_items_only(one, name) for one in methods)
+            )
+            and not (
                 (_is_tensor(held.get(name)) or name in arrays)
                 and all(_changes_in_place(one, name) for one in methods)
             )
         }
     )
+
+
+def _holds_instances(initializer: cst.FunctionDef, name: str) -> bool:
+    """Whether an attribute is a dict or list of instances, as it is written: `self.metrics = {"train": Accuracy(), "test": Accuracy()}`."""
+    for _, value in _values_set(initializer, name):
+        match value:
+            case cst.Dict(elements=elements) | cst.List(elements=elements) if elements:
+                made = [element.value for element in elements]
+            case _:
+                return False
+        if not all(isinstance(one, cst.Call) and _CLASS.search(dotted(one.func) or "") for one in made):
+            return False
+    return True
+
+
+_CLASS = re.compile(r"(?:^|\.)(?!(?:Counter|OrderedDict|ChainMap)$)[A-Z]\w*$")
+"""A class, by name, that is no container of Python's."""
+
+
+def _asks_items_only(method: cst.FunctionDef, name: str) -> bool:
+    """Whether all that a method does to such a container is to call methods of what it holds: `self.metrics["train"].update(x, y)`."""
+    for node in walk(method.body, below=(cst.ClassDef,)):
+        match node:
+            case cst.Call(func=cst.Attribute(value=cst.Subscript(), attr=cst.Name(value="update" | "clear"))):
+                pass
+            case cst.Call() if name in _called_writes(node):
+                return False
+            case (
+                cst.AssignTarget()
+                | cst.AnnAssign()
+                | cst.AugAssign()
+                | cst.For()
+                | cst.NamedExpr()
+                | cst.Del()
+            ):
+                if name in _targets(node.target):
+                    return False
+            case _:
+                pass
+    return True
 
 
 def is_only_asked(

@@ -145,6 +145,8 @@ def _module(frame: Frame, fact: Fact, path: str, site: CallSite) -> Value:
     argument = transfers.device_keyword(frame, site)
     if fact.without_parameters:
         device = Anywhere()
+    elif fact.gathers:
+        device = _gathered(frame, site)
     elif placed or any(_may_hold_another(frame, one) for one in site.positional()):
         device = UNKNOWN_DEVICE
     elif argument is not None and argument.value != NONE:
@@ -166,6 +168,22 @@ def _module(frame: Frame, fact: Fact, path: str, site: CallSite) -> Value:
         moves_inputs=fact.moves_inputs or by_library,
     )
     return frame.fresh(site.node, state, name)
+
+
+def _gathered(frame: Frame, site: CallSite) -> Device:
+    """Where the modules are that another is made of: where the first of them is that is known."""
+    given = [one.value for one in site.positional()]
+    held: list[Value] = []
+    for value in given:
+        match value:
+            case Items(items=items):
+                held += items
+            case Entries(entries=entries):
+                held += [entry for _, entry in entries]
+            case _:
+                held.append(value)
+    states = [frame.state(one) for one in held if isinstance(one, Object)]
+    return next((state.device for state in states if state.kind == "module"), UNKNOWN_DEVICE)
 
 
 def _one_device_of_map(site: CallSite) -> Device | None:

@@ -11,7 +11,7 @@ import re
 import libcst as cst
 
 from torchdev_lint.flow.activation.frame import Frame
-from torchdev_lint.flow.syntax.trees import all_parameters, receiver_name, remembered, walk
+from torchdev_lint.flow.syntax.trees import all_parameters, dotted, receiver_name, remembered, walk
 
 _OF_DEVICES = re.compile(r"(?i)gpu|cuda|device|accelerat")
 """Names that speak of devices."""
@@ -22,6 +22,50 @@ def brought_beside(frame: Frame, parameter: str) -> str:
     if frame.function is None or not isinstance(frame.function.node, cst.FunctionDef):
         return ""
     return frame.analysis.learn(_brought, frame.function.node, parameter)
+
+
+def result_brought_beside(frame: Frame, receiver: cst.BaseExpression) -> str:
+    """The function whose result is read, if the function that is executed brings another result of it to the CPU to read it; else empty.
+
+    `self.predict(x).cpu().numpy()`, and `self.predict(y).reshape(3, -1).numpy()`: both are where the same function leaves them.
+    """
+    called = _called(receiver)
+    if not called or frame.function is None or not isinstance(frame.function.node, cst.FunctionDef):
+        return ""
+    return called if frame.analysis.learn(_brings_results, frame.function.node, called) else ""
+
+
+def _called(receiver: cst.BaseExpression) -> str:
+    """What is called at the beginning of a chain of methods that does not say `.cpu()`: `net` in `net(x).detach()`; empty for others."""
+    if _is_brought(receiver):
+        return ""
+    current = receiver
+    while isinstance(current, (cst.Call, cst.Attribute, cst.Subscript)):
+        inner = current.func if isinstance(current, cst.Call) else current.value
+        if isinstance(current, cst.Attribute) and current.attr.value in ("to", "cuda", "tolist", "item"):
+            return ""
+        if isinstance(current, cst.Call) and (isinstance(inner, cst.Name) or dotted(inner) is not None):
+            name = dotted(inner) or ""
+            if not isinstance(inner, cst.Attribute) or name.startswith("self."):
+                return name
+        current = inner
+    return ""
+
+
+def _brings_results(function: cst.FunctionDef, called: str) -> bool:
+    for node in walk(function.body):
+        match node:
+            case cst.Call(func=cst.Attribute(value=receiver, attr=cst.Name(value="numpy"))) if _is_brought(
+                receiver
+            ):
+                current: cst.BaseExpression = receiver
+                while isinstance(current, (cst.Call, cst.Attribute, cst.Subscript)):
+                    if isinstance(current, cst.Call) and dotted(current.func) == called:
+                        return True
+                    current = current.func if isinstance(current, cst.Call) else current.value
+            case _:
+                pass
+    return False
 
 
 def is_chosen(frame: Frame, node: cst.BaseExpression, receiver: cst.BaseExpression) -> bool:

@@ -83,6 +83,15 @@ def _converts(function: Function, taker: Taker) -> bool:
     )
 
 
+def _sets_device(target: cst.BaseExpression, names: set[str]) -> bool:
+    """Whether something is told its device from outside once it is made: `mesh = Mesh()`, `mesh.device = device`."""
+    return (
+        isinstance(target, cst.Attribute)
+        and target.attr.value.lstrip("_") == "device"
+        and dotted(target.value) in names
+    )
+
+
 @dataclass(frozen=True)
 class _AtHand:
     """A device where a call leaves one out: an expression for it, what it is of, and where that is seen."""
@@ -371,6 +380,8 @@ class _Scope:
                     mine = [name for name in names if name and mentioned([node], name)]
                     if mine and self._moves(node, mine, near):
                         return True
+                elif isinstance(node, cst.AssignTarget) and _sets_device(node.target, names):
+                    return True
         returned = "" in names or any(
             isinstance(node, cst.Return) and any(mentioned([node], name) for name in names if name)
             for node in walk(self.node.body)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import libcst as cst
@@ -28,7 +28,7 @@ from torchdev_lint.flow.domain.lattice import (
 from torchdev_lint.flow.domain.values import Either, Items, Literal, Many, Object, Tensor, Unknown, Value
 from torchdev_lint.flow.execution.truths import is_of_array
 from torchdev_lint.flow.mistakes import unproven_reads
-from torchdev_lint.flow.mistakes.brought_beside import brought_beside, is_chosen
+from torchdev_lint.flow.mistakes.brought_beside import brought_beside, is_chosen, result_brought_beside
 from torchdev_lint.flow.project import kept_defaults
 from torchdev_lint.flow.syntax.trees import all_parameters, dotted, receiver_name, walk
 from torchdev_lint.flow.telling.attribution import (
@@ -62,10 +62,14 @@ def check_method(frame: Frame, receiver: Value, name: str, site: CallSite) -> No
     frame.analysis.read_on_host |= _read_whenever_given(frame, receiver)
     if not _is_tensor(frame, receiver):
         if isinstance(receiver, (Unknown, Object)) and not is_chosen(frame, site.node, site.receiver):
+            if name == "numpy" and _is_brought_elsewhere(frame, site, receiver):
+                return
             _note_unproven(frame, site, f".{name}()", site.receiver, receiver)
         return
     operand = Operand(receiver, tensor_device(frame, receiver) or Cpu(), site.receiver)
     found = conflict(Cpu(), operand.device, frame.env.path)
+    if operand.device == UNKNOWN_DEVICE and name == "numpy" and _is_brought_elsewhere(frame, site, receiver):
+        return
     if (found is None or found.level != Level.CERTAIN) and not is_chosen(frame, site.node, site.receiver):
         _note_unproven(frame, site, f".{name}()", site.receiver, receiver)
     if found is not None and found.level != Level.NO:
@@ -143,6 +147,27 @@ def _note_unproven(
         frame.analysis.publish(key, read)
 
 
+def _is_brought_elsewhere(frame: Frame, site: CallSite, value: Value) -> bool:
+    """Publish a read of what a function gives that cannot be read, if another result of it is brought to the CPU before it is read."""
+    assert site.receiver is not None
+    beside = result_brought_beside(frame, site.receiver)
+    if not beside or frame.source.foreign or (isinstance(value, Object) and arrays.is_array(frame, value)):
+        return False
+    place = place_of(frame, site.receiver, value)
+    read = HostRead(
+        node=site.node,
+        reader=".numpy()",
+        place=place,
+        given=UNKNOWN_DEVICE,
+        given_device=beside,
+        certain=False,
+        without_grad=_without_grad(frame, place),
+        beside=beside,
+    )
+    frame.analysis.publish(("host", id(site.node), id(place.node)), read)
+    return True
+
+
 def check_arguments(frame: Frame, site: CallSite, *, in_lists_only: bool = False) -> None:
     """A call that reads its arguments: a `HostRead` for each that is on an accelerator.
 
@@ -207,6 +232,53 @@ def check_item(frame: Frame, target: cst.Subscript, array: Object, key: Value, v
     report = report_at(frame, Operand(value, value.device, node), found)
     if report is not None:
         _publish(frame, node, f"{frame.analysis.text(target)} = ...", report, found)
+
+
+def check_index(frame: Frame, node: cst.Subscript, array: Object, keys: Sequence[Value]) -> None:
+    """`array[tensor]`: NumPy makes an array of an index (numpy/_core/src/multiarray/mapping.c), which reads it (`Tensor.__array__`).
+
+    Of one element it asks `Tensor.__index__`, which brings that to the host: `labels[i : i + 1]` may be used so.
+    """
+    if frame.reads_tried or not arrays.is_array(frame, array):
+        return
+    for element, key in zip(node.slice, keys, strict=False):
+        if not isinstance(key, Tensor) or not isinstance(element.slice, cst.Index):
+            continue
+        if (
+            key.scalar is not False
+            or key.guess
+            or key.mapping
+            or not _is_of_several(frame, element.slice.value)
+        ):
+            continue
+        found = conflict(Cpu(), key.device, frame.env.path)
+        if found is None or found.level == Level.NO:
+            continue
+        report = report_at(frame, Operand(key, key.device, element.slice.value), found)
+        if report is not None:
+            _publish(frame, node, f"{frame.analysis.text(node.value)}[...]", report, found)
+
+
+_SEVERAL = re.compile(
+    r"\b(?:topk|argsort|sort|nonzero|randperm|multinomial|where|unique|bincount)\(|[<>]=? |[!=]= |\b(?:arange|randint)\(|\.flatten\(\)"
+)
+"""What gives as many elements as there are, or as are wanted."""
+
+
+def _is_of_several(frame: Frame, node: cst.BaseExpression) -> bool:
+    """Whether an index is shown to be of several elements: by itself, or where the function binds its name."""
+    text = frame.analysis.text
+    if not isinstance(node, cst.Name):
+        return _SEVERAL.search(text(node)) is not None
+    if frame.source.foreign:
+        return False
+    scope = frame.analysis.module if frame.function is None else frame.function.node
+    return any(
+        isinstance(part, cst.Assign)
+        and any(dotted(name) == node.value for one in part.targets for name in walk(one.target))
+        and _SEVERAL.search(text(part.value)) is not None
+        for part in walk(scope)
+    )
 
 
 def _is_several(frame: Frame, target: cst.Subscript, key: Value) -> bool:

@@ -445,6 +445,7 @@ def _input_elsewhere(frame: Frame, site: CallSite, callee: Callee, operand: Oper
         registration.publish_module(frame, site.node, kept, found, describe(found.right))
         return
     if found.level == Level.CERTAIN or is_built_for(frame, found):
+        seen_to_work.note_failure(frame, site.node)
         report = report_at(frame, operand, found)
         module = Operand(operand.value, callee.device, site.node)
         if report is not None and not publish_unregistered(frame, site.node, found, module):

@@ -30,6 +30,7 @@ from torchdev_lint.flow.domain.values import (
     Value,
 )
 from torchdev_lint.flow.nn_modules.loaded_parts import told_place
+from torchdev_lint.flow.project.reach import said
 from torchdev_lint.flow.syntax.trees import dotted, goes_to_cpu, receiver_name, remembered, walk
 from torchdev_lint.torch_api.checkpoints import BROUGHT_TOGETHER, CHECKPOINT_NAME, LOADERS, ON_HOST, SAVED
 
@@ -127,12 +128,34 @@ def saved_from_host(analysis: Analysis) -> bool:
             analysis.says(BROUGHT_TOGETHER)
             or _brings_what_it_saves(analysis)
             or _come_from_host([analysis.written])
+            or _takes_states_on_host(analysis.written)
         )
     if known is None:
         around = [text for text in analysis.imports.texts_around(analysis) if SAVING.search(text)]
         known = (bool(around) and all(map(BROUGHT_TOGETHER.search, around))) or _come_from_host(around)
         analysis.notes["saved from host"] = known
     return bool(known)
+
+
+_STATE = re.compile(r"(?<![\w.])([\w.]+)\.state_dict\(\)")
+_JUST_BEFORE = 3
+"""Lines."""
+
+
+def _takes_states_on_host(text: str) -> bool:
+    """Whether a program takes the state of each module right after it has brought that to the CPU: `net.cpu()`, then `net.state_dict()`."""
+    lines = said(text).splitlines()
+    found = False
+    for number, line in enumerate(lines):
+        for name in _STATE.findall(line):
+            before = "\n".join(lines[max(0, number - _JUST_BEFORE) : number])
+            brought = (
+                rf"(?m)^\s*(?:{re.escape(name)}\s*=\s*)?{re.escape(name)}\.(?:cpu\(\)|to\(['\"]cpu['\"]\))"
+            )
+            if re.search(brought, before) is None:
+                return False
+            found = True
+    return found
 
 
 def _come_from_host(texts: Iterable[str]) -> bool:

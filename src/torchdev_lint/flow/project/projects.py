@@ -39,6 +39,7 @@ from torchdev_lint.flow.domain.values import (
 from torchdev_lint.flow.project.reach import said
 from torchdev_lint.flow.syntax.trees import SCRIPT, dotted, is_main_guard, remembered, walk
 from torchdev_lint.source.imports import Location, locate, resolve, search_path, submodule
+from torchdev_lint.source.missing_imports import lacks
 from torchdev_lint.source.roots import up_to_given, up_to_root
 from torchdev_lint.torch_api.devices import speaks_of_devices
 from torchdev_lint.torch_api.factories import DEFAULT_TENSOR_CONSTRUCTORS
@@ -214,6 +215,12 @@ class Project:
         files = dict.fromkeys(one.file for one in (found[0], *below) if one is not None)
         texts = [(path, self.sources.text(path)) for path in files if path is not None]
         return [(path, text) for path, text in texts if text is not None]
+
+    def lacks(self, importer: str, base: str, names: Sequence[str]) -> bool:
+        """Whether `from base import names` in a file certainly fails: the project has not what it names."""
+        self._resolve(importer, base)  # which notes from where the file's imports start
+        exists, text = self.sources.exists, self.sources.text
+        return self.is_known() and lacks(importer, base, names, self._roots[importer], exists, text)
 
     def texts_around(self, analysis: Analysis) -> list[str]:
         """The texts of the scripts beside the file, of what saves anything there, and of the files that it imports from at its top."""

@@ -146,8 +146,14 @@ def _stays(analysis: Analysis, name: str) -> bool:
         if current in done:
             continue
         done.add(current)
-        if len(done) > MAX_NAMES or analysis.imports.in_notebooks(current[1]):
+        notebooks = analysis.imports.notebooks(current[1])
+        if len(done) > MAX_NAMES or notebooks is None:
             return False
+        for file, cells in notebooks:
+            if may_import(cells, file, current[0]):
+                if places_things(cells) or any(map(places_things, _helpers(analysis, file, cells))):
+                    return False
+                run = True
         for file, block, body, whole in naming(analysis, own, *current):
             if places_things(whole if file != path or not block else body):
                 return False
@@ -272,6 +278,23 @@ def imported_by(analysis: Analysis, file: str, text: str, word: str = "") -> Ite
     for statement, base, names in _imports(text):
         if word in statement:
             yield from analysis.imports.imported_texts(file, base, names)
+
+
+def imports_at_once(text: str) -> list[tuple[str, list[str]]]:
+    """What a text imports as soon as it is run, whatever happens: modules, and the names that are taken from each, less those of stars."""
+    return [
+        (
+            base,
+            re.findall(r"(?:^|,)\s*(\w+)", statement.partition(" import")[2].translate(_BRACKETS))
+            if names
+            else [],
+        )
+        for statement, base, names in _imports(text)
+        if statement[0] not in " \t" and "*" not in statement
+    ]
+
+
+_BRACKETS = str.maketrans("(\\", "  ")
 
 
 @remembered_of_text

@@ -15,7 +15,7 @@ import libcst as cst
 
 from torchdev_lint.flow.activation.frame import BUILTINS, Frame
 from torchdev_lint.flow.domain.conditions import Key
-from torchdev_lint.flow.domain.values import Api, Function
+from torchdev_lint.flow.domain.values import UNKNOWN, Api, Function, Many
 from torchdev_lint.flow.syntax.docstrings import is_number_told, tensors_told
 from torchdev_lint.flow.syntax.trees import all_parameters, last_name, receiver_name, remembered, walk
 from torchdev_lint.torch_api import factories, functions, modules, operators
@@ -130,13 +130,17 @@ _TUPLE_OF_TENSORS = re.compile(r"(?:typing\.)?[Tt]uple\[((?:torch\.)?Tensor(?:, 
 _SEQUENCE = re.compile(r"(?:typing\.)?(?:[Ll]ist|Sequence)\b(?!.*Tensor)")
 
 
-def sequence_parameters(frame: Frame, function: Function) -> Iterator[str]:
-    """The parameters that are lists or tuples of something else than tensors, by their annotation."""
+_OF_SEQUENCES = re.compile(r"[\w.]+\s*\[\s*(?:typing\.)?(?:[Ll]ist|Sequence)\b")
+
+
+def sequence_parameters(frame: Frame, function: Function) -> Iterator[tuple[str, Many]]:
+    """The parameters that are lists or tuples of something else than tensors, by their annotation, and what each holds."""
     for parameter in (*function.node.params.params, *function.node.params.kwonly_params):
         if parameter.annotation is not None:
             text = frame.analysis.text(parameter.annotation.annotation).strip("\"'")
             if _SEQUENCE.match(text):
-                yield parameter.name.value
+                lists = _OF_SEQUENCES.match(text) is not None
+                yield parameter.name.value, Many(Many(UNKNOWN) if lists else UNKNOWN)
 
 
 def tensor_parameters(frame: Frame, function: Function) -> dict[str, Evidence]:

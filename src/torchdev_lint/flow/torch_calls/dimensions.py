@@ -38,6 +38,8 @@ def of_result(
     first = held[0] if held else 0
     if name in facts.NEEDS_ITS_DIMENSION:
         first = max([first, *(_needed(told[one]) for one in ("dim", "dim0", "dim1") if one in told)])
+    if name == "topk" and told.get("k", UNKNOWN) not in (Literal(0), Literal(1)):
+        first = max(1, first)  # more than one of a number raises, and nobody looks for the largest of one
     sizes = sizes_told(operator, site, method=method)
     if sizes or name in ("view", "reshape"):
         return sizes

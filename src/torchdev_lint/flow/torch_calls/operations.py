@@ -57,7 +57,9 @@ def binary_operation(
     """The result of `left op right`, and the check that both are on one device."""
     left, right = moved_tensor(frame, left) or left, moved_tensor(frame, right) or right
     if not isinstance(left, (Tensor, Either)) and not isinstance(right, (Tensor, Either)):
-        numbers = isinstance(node, cst.BinaryOperation) and is_number(left) and is_number(right)
+        if not isinstance(node, cst.BinaryOperation):
+            return UNKNOWN
+        numbers = _counts(frame, Given(left, node.left)) and _counts(frame, Given(right, node.right))
         return NUMBER if numbers else UNKNOWN
     if isinstance(node, cst.BinaryOperation):
         left, right = computed_beside(frame, left, right), computed_beside(frame, right, left)
