@@ -229,3 +229,34 @@ if __name__ == "__main__":
 def test_what_is_told_of_texts_only(checked: Checked, tmp_path: Path, starts: str, found: list[str]) -> None:
     """Of what a script does not run any more, what the text alone shows is not told either."""
     assert checked(tmp_path, {"run.py": LEFT.format(starts=starts)}, "run.py") == found
+
+
+KEPT = """\
+import torch
+from torch import nn
+
+class Meta(nn.Module):
+    def __init__(self, models, device="cuda:0"):
+        super().__init__()
+        self.models = models
+        self.device = device
+
+    def forward(self, x):
+        return torch.stack([model(x{at}) for model in self.models])
+"""
+USES_IT = "import torch\nfrom meta import Meta\nnet = Meta([]).to(torch.device('cpu'))\n{more}\n"
+
+
+@pytest.mark.parametrize(
+    ("at", "more", "found"),
+    [
+        ("", "print(net)", []),
+        (".to(self.device)", "print(net)", ["TDV002"]),
+        ("", "net(torch.zeros(3, device=net.device))", ["TDV002"]),
+    ],
+)
+def test_a_default_that_is_kept_and_never_read(
+    checked: Checked, tmp_path: Path, at: str, more: str, found: list[str]
+) -> None:
+    files = {"meta.py": KEPT.format(at=at), "run.py": USES_IT.format(more=more)}
+    assert checked(tmp_path, files, "meta.py") == found

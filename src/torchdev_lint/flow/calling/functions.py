@@ -43,6 +43,7 @@ from torchdev_lint.flow.mistakes import literals, unstated_devices
 from torchdev_lint.flow.nn_modules import load_helpers, loaded_parts, placements, seen_to_work
 from torchdev_lint.flow.project import defaults_met, settings_given
 from torchdev_lint.flow.project.accelerator_needs import insists
+from torchdev_lint.flow.project.kept_unread import is_only_kept
 from torchdev_lint.flow.project.overridden_defaults import is_overridden
 from torchdev_lint.flow.read_alone import device_takers
 from torchdev_lint.flow.syntax.trees import all_parameters, remembered, walk
@@ -541,7 +542,10 @@ def evaluate_defaults(frame: Frame, node: cst.FunctionDef | cst.Lambda) -> tuple
     for parameter in all_parameters(parameters):
         if parameter.default is not None:
             insisted = _names_device(parameter.default) and (
-                insists(node) or not is_read(node, parameter) or is_overridden(frame, node, parameter)
+                insists(node)
+                or not is_read(node, parameter)
+                or is_only_kept(frame, node, parameter)
+                or is_overridden(frame, node, parameter)
             )
             frame.handlers += insisted
             value = frame.evaluate(parameter.default)
@@ -587,6 +591,7 @@ def _default(child: Frame, function: Function, parameter: cst.Param) -> Value:
     if (
         isinstance(value, (Literal, DeviceValue))
         and is_read(function.node, parameter)
+        and not is_only_kept(child, function.node, parameter)
         and not is_overridden(child, function.node, parameter)
     ):
         literals.see_default_used(child, parameter, value)

@@ -35,7 +35,7 @@ def is_overridden(frame: Frame, node: cst.FunctionDef | cst.Lambda, parameter: c
 def _is_overridden(frame: Frame, node: cst.FunctionDef, parameter: str) -> bool:
     analysis = frame.analysis
     alone = (not analysis.imports.stands_in_package() and analysis.says(SCRIPT)) or analysis.options.in_cells
-    owner = _class_of(analysis.module, node)
+    owner = class_of(analysis.module, node)
     name = owner if node.name.value == "__init__" else node.name.value
     if not name or name.startswith("__") or not is_only_called(analysis, name, spelt=False, plain=not owner):
         return False
@@ -53,7 +53,7 @@ def _calls_of_self_test(module: cst.Module) -> frozenset[int]:
     return frozenset(id(node) for line in guarded for node in walk(line.body) if isinstance(node, cst.Call))
 
 
-def _class_of(module: cst.Module, method: cst.FunctionDef) -> str:
+def class_of(module: cst.Module, method: cst.FunctionDef) -> str:
     for line in module.body:
         if isinstance(line, cst.ClassDef) and any(one is method for one in line.body.body):
             return line.name.value
