@@ -260,3 +260,59 @@ def test_a_default_that_is_kept_and_never_read(
 ) -> None:
     files = {"meta.py": KEPT.format(at=at), "run.py": USES_IT.format(more=more)}
     assert checked(tmp_path, files, "meta.py") == found
+
+
+DICTS = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader
+from somewhere import Data, brought
+
+device = torch.device("cuda")
+model = nn.Linear(3, 3).to(device)
+for batch in DataLoader(Data(), batch_size=3):
+    inputs = batch["samples"]
+    {does}
+    model({given})
+"""
+
+
+@pytest.mark.parametrize(
+    ("does", "given", "found"),
+    [
+        ('inputs["text"] = brought(inputs["text"], device)', "**inputs", []),
+        ("inputs[0] = 1.0", "inputs", ["TDV001"]),
+        ("pass", "**inputs", ["TDV001"]),
+    ],
+)
+def test_a_dict_in_a_batch(checked: Checked, tmp_path: Path, does: str, given: str, found: list[str]) -> None:
+    assert checked(tmp_path, {"run.py": DICTS.format(does=does, given=given)}, "run.py") == found
+
+
+LOOPS = """\
+import torch
+def train(loader, model, device):
+    {loop}
+        {moves}
+        model(x, y).sum().backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("loop", "moves", "found"),
+    [
+        ("for x, y in loader:", "x.to(device)", ["TDV003"]),
+        ("for i, (x, y) in enumerate(train_loader):", "x.cuda(); y.cuda()", ["TDV003", "TDV003"]),
+        ("for x, y in tqdm(val_dl):", "x.to(device)", ["TDV003"]),
+        ("for x, y in loader:", "x = x.to(device)", []),
+        ("for x, y in things:", "x.to(device)", []),
+        ("for x, batch in loader:", "batch.to(device); y = 1", []),
+        ("for x, y in loader:\n        y = chosen(y)", "y.to(device)", []),
+        ("for y in loader:", "y.to(device); x = 1", []),
+    ],
+)
+def test_parts_of_batches_that_are_moved_and_thrown_away(
+    checked: Checked, tmp_path: Path, loop: str, moves: str, found: list[str]
+) -> None:
+    text = LOOPS.format(loop=loop, moves=moves).replace("train_loader:", "loader:")
+    assert checked(tmp_path, {"run.py": text}, "run.py") == found

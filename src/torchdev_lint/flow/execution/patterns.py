@@ -358,6 +358,8 @@ def _assign_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
             frame.set_state(container, replace(state, attributes=kept))
         case Tensor(batch=True) | Tensor(mapping=True):
             assign(frame, target.value, UNKNOWN)
+        case Tensor() if isinstance(key, Literal) and isinstance(key.value, str):
+            assign(frame, target.value, UNKNOWN)  # what a batch holds under a name may be a dict itself
         case Tensor():
             _assign_part(frame, target, container, value)
         case _:

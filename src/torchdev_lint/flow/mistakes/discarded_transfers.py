@@ -20,7 +20,7 @@ from torchdev_lint.flow.mistakes.all_together import are_together
 from torchdev_lint.flow.mistakes.brought_by_callees import is_brought
 from torchdev_lint.flow.read_alone.evidence import ONLY_TENSORS, in_a_test
 from torchdev_lint.flow.syntax.naming import is_loader_name
-from torchdev_lint.flow.syntax.trees import all_parameters, dotted, only_indexes, walk
+from torchdev_lint.flow.syntax.trees import all_parameters, dotted, last_name, only_indexes, walk
 from torchdev_lint.flow.telling import attribution
 from torchdev_lint.torch_api import tensor_methods
 from torchdev_lint.torch_api.tensor_surface import TENSOR_NAMES
@@ -105,7 +105,12 @@ def _is_tensor_there(
     if path is not None and _is_asked_for_tensor(whole, path, site.node):
         runs_over = any(isinstance(loop, cst.For) and is_target(loop.target, path) for loop in walk(whole))
         return runs_over or _used_later(frame, site), not runs_over
-    return _is_no_module(whole, receiver) and _used_later(frame, site), True
+    of_loader = (
+        isinstance(receiver, cst.Name)
+        and not frame.analysis.says(_MOVED_IN_PLACE)
+        and _is_of_loader(whole, receiver.value)
+    )
+    return (of_loader or _is_no_module(whole, receiver)) and _used_later(frame, site), True
 
 
 def _is_asked_for_tensor(whole: cst.CSTNode, name: str, node: cst.CSTNode) -> bool:
@@ -166,6 +171,49 @@ def _is_no_module(whole: cst.CSTNode, receiver: cst.BaseExpression) -> bool:
             return _is_used_as_tensor(whole, name)
         case _:
             return False
+
+
+_MOVED_IN_PLACE = re.compile(
+    r"\b(?:torch_geometric|transformers|tokenizers?|BatchEncoding|BatchFeature|Namespace|TensorDict|tensordict)\b"
+)
+"""Libraries, and classes, whose batches are moved in place by `to`."""
+_MAY_BE_ONE = re.compile(
+    r"(?i)data|batch|graph|^b?g\d*$|input|encod|sample|token|meta|extra|info|^b$|item|example|target|label|feat"
+)
+"""Names of what may be such a batch, or a list."""
+
+
+def _is_of_loader(whole: cst.CSTNode, name: str) -> bool:
+    """Whether a name holds one part of what a loader gives: a tensor, no module."""
+    if _MAY_BE_ONE.search(name):
+        return False
+    bound = sum(
+        is_target(part.target, name)
+        for part in walk(whole)
+        if isinstance(part, (cst.AssignTarget, cst.NamedExpr))
+    )
+    loops = [part for part in walk(whole) if isinstance(part, cst.For) and is_target(part.target, name)]
+    return bool(loops) and not bound and all(_is_part_of_batch(loop, name) for loop in loops)
+
+
+def _is_part_of_batch(loop: cst.For, name: str) -> bool:
+    """`for x, y in loader`, `for i, (x, y) in enumerate(loader)`."""
+    target: cst.BaseExpression = loop.target
+    turns = loop.iter
+    if isinstance(turns, cst.Call) and last_name(turns.func) in ("enumerate", "tqdm", "track") and turns.args:
+        counted = last_name(turns.func) == "enumerate"
+        turns = turns.args[0].value
+        if isinstance(turns, cst.Call) and last_name(turns.func) in ("tqdm", "track") and turns.args:
+            turns = turns.args[0].value
+        if counted:
+            if not isinstance(target, cst.Tuple) or len(target.elements) != 2:
+                return False
+            target = target.elements[1].value
+    return (
+        is_loader_name(dotted(turns) or "")
+        and isinstance(target, cst.Tuple)
+        and any(isinstance(one.value, cst.Name) and one.value.value == name for one in target.elements)
+    )
 
 
 def holds_batch(whole: cst.CSTNode, name: str) -> bool:
