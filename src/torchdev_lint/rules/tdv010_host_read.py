@@ -3,7 +3,8 @@
 ## What it does
 Finds `.numpy()` on a tensor that is certainly on an accelerator, and the same reading done unseen: tensors, or lists of tensors,
 given to numpy (`np.asarray(t)`, `np.isnan(t)`), matplotlib (`plt.plot(losses)`), scikit-learn (`accuracy_score(y, t)`,
-`TSNE().fit_transform(t)`), scipy, pandas and seaborn; and what is computed of a tensor and a NumPy array (`scores * np.array(weights)`).
+`TSNE().fit_transform(t)`), scipy, pandas and seaborn; what is computed of a tensor and a NumPy array (`scores * np.array(weights)`); and
+an array that a tensor of several elements indexes (`pool[scores.topk(k).indices]`).
 
 ## Why it fails
 NumPy's arrays are views of the host's memory. `Tensor.numpy()` and `Tensor.__array__`, which all those libraries call, raise
@@ -28,7 +29,8 @@ beside a tensor, which becomes a tensor where that one is.
 `.item()`, `.tolist()`, `float(t)`, `print(t)` and `t.numpy(force=True)` copy to the host themselves and are never reported; neither
 are the functions of numpy that only look at the shape or call the tensor's own method (`np.sum(t)`). A tensor that came in
 through a parameter is only reported when the function moves it, when it brings another parameter to the CPU before it reads that,
-or when it belongs to a module that the function is given and does not run.
+or when it belongs to a module that the function is given and does not run. What a function gives of which nothing is known is reported
+where another result of it is brought to the CPU in the same function (`predict(x).cpu().numpy()`, and `predict(y).numpy()`).
 """
 
 from __future__ import annotations

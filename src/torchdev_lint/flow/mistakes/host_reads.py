@@ -256,7 +256,7 @@ def check_index(frame: Frame, node: cst.Subscript, array: Object, keys: Sequence
             continue
         report = report_at(frame, Operand(key, key.device, element.slice.value), found)
         if report is not None:
-            _publish(frame, node, f"{frame.analysis.text(node.value)}[...]", report, found)
+            _publish(frame, node, f"{frame.analysis.text(node.value)}[...]", report, found, is_index=True)
 
 
 _SEVERAL = re.compile(
@@ -527,6 +527,8 @@ def _publish(
     report: Report,
     found: Conflict,
     array: tuple[cst.BaseExpression, str] | None = None,
+    *,
+    is_index: bool = False,
 ) -> None:
     if _is_still_built(frame, found):
         return
@@ -546,7 +548,7 @@ def _publish(
             or _is_on_purpose(frame, found.right)
             or _is_of_given_module(frame, found),
             parameter=parameter,
-            without_grad=_without_grad(report.frame, report.place),
+            without_grad=is_index or _without_grad(report.frame, report.place),
             through=report.through,
             beside=brought_beside(frame, parameter) if direct and reader == ".numpy()" else "",
             array=array,
