@@ -12,6 +12,7 @@ from torchdev_lint.flow.activation.analysis import Analysis
 from torchdev_lint.flow.domain.values import Function
 from torchdev_lint.flow.project.project_calls import module_name
 from torchdev_lint.flow.project.reach import blocks, said
+from torchdev_lint.flow.project.text_facts import remembered_of_text
 
 _BY_NAME = re.compile(
     r"\bgetattr\(\s*sys\.modules|\bglobals\(|\blocals\(|\bvars\(\)|__dict__|\bFire\(|\bhydra\b|\btyper\b|\bclick\b|\binvoke\b|import_module|"
@@ -35,33 +36,33 @@ def is_left(function: Function) -> bool:
 
 
 def _is_left(analysis: Analysis, name: str) -> bool:
-    known = analysis.notes.get("left in the script")
-    if known is None:
-        known = analysis.notes["left in the script"] = _left(analysis)
-    return name in known
-
-
-def _left(analysis: Analysis) -> frozenset[str]:
-    """The names of all definitions of the checked file that nothing leads to, if it is a script."""
-    if not analysis.imports.is_searched() or analysis.options.in_cells:
-        return frozenset()
-    text = said(analysis.written)
-    if _BY_NAME.search(text) is not None:
-        return frozenset()
-    parts = blocks(text)
-    defined = {name: body for name, body in parts if re.match(r"(?:async\s+def|def|class)\b", body)}
-    running = [body for name, body in parts if body != defined.get(name)]
-    if not any(name in defined for body in running for name in _named(body)):
-        return frozenset()
+    if (
+        not analysis.imports.is_searched()
+        or analysis.options.in_cells
+        or name not in _unreached(analysis.written)
+    ):
+        return False
     imported = _imported(analysis, module_name(analysis))
-    if imported is None:
+    return imported is not None and name in _unreached(f"{imported}\n{analysis.written}")
+
+
+@remembered_of_text
+def _unreached(text: str) -> frozenset[str]:
+    """The names of all definitions that nothing in a script leads to; none where it is no script, or finds what it runs by name."""
+    words = said(text)
+    if _BY_NAME.search(words) is not None:
         return frozenset()
-    pending, reached = [*running, imported], set[str]()
+    parts = blocks(words)
+    defined = {name: body for name, body in parts if re.match(r"(?:async\s+def|def|class)\b", body)}
+    pending = [body for name, body in parts if body != defined.get(name)]
+    reached = {name for body in pending for name in _named(body) if name in defined}
+    if not reached:
+        return frozenset()
+    pending = [defined[name] for name in reached]
     while pending:
-        for name in _named(pending.pop()):
-            if name in defined and name not in reached:
-                reached.add(name)
-                pending.append(defined[name])
+        found = {name for name in _named(pending.pop()) if name in defined} - reached
+        reached |= found
+        pending += [defined[name] for name in found]
     return frozenset(defined.keys() - reached)
 
 
@@ -83,10 +84,10 @@ def _imported(analysis: Analysis, own: str) -> str | None:
     notebooks = analysis.imports.notebooks(own)
     if others is None or notebooks is None:
         return None
-    names = ""
+    names: list[str] = []
     for _, text in (*others, *notebooks):
         found = taken.findall(text)
         if any("*" in one for one in found) or whole.search(taken.sub("", text)) is not None:
             return None
-        names += " ".join(found) + " "
-    return names
+        names += found
+    return "\n".join(re.sub(r"[()\\\s]+", " ", one).strip() for one in names)
