@@ -279,7 +279,7 @@ CASES: list[tuple[str, str, dict[str, str]]] = [
             batch["a"] = g
             x = batch["a"]
         """,
-        {"x": "?"},
+        {"x": "cuda"},
     ),
     (
         "a batch that gets an attribute",
@@ -288,7 +288,7 @@ CASES: list[tuple[str, str, dict[str, str]]] = [
             batch.tag = g
             x = batch.tag
         """,
-        {"x": "?"},
+        {"x": "cuda"},
     ),
     (
         "a batch whose move is not kept",

@@ -221,7 +221,11 @@ class Analysis:
             return key[1] in self.built_at_top and not self.speaks_of_devices
         if self.sent_to_host.get(key, False):
             return True
-        return self.handed.get(key, False) and not (self.speaks_of_devices and key in self.of_modules)
+        return self.handed_from_host(key) and not (self.speaks_of_devices and key in self.of_modules)
+
+    def handed_from_host(self, key: Key) -> bool:
+        """Whether the file's own code hands over nothing but tensors of the CPU for a parameter, and does so at all."""
+        return self.handed.get(key, False)
 
     def blame(self, root: Origin | None, *, certain: bool) -> bool:
         """Whether a fault that is only possible is worth telling: not if the same tensor is at fault for certain."""

@@ -109,7 +109,7 @@ def _mapped(
             return Many(below(element))
         case Entries(entries=entries, default=default):
             held = tuple((key, below(entry)) for key, entry in entries)
-            return Entries(held, below(default) if tree.open else UNKNOWN, tree.open)
+            return replace(tree, entries=held, default=below(default) if tree.open else UNKNOWN, cell=None)
         case Tensor() | Literal():
             if tensors_only and not isinstance(tree, Tensor):
                 return tree

@@ -144,13 +144,15 @@ class Many:
 class Entries:
     """A dict with known keys (strings, numbers, truths).
 
-    `default` stands for every other key; `open` says that there may be such keys. `cell` is the identity of a container that can
+    `default` stands for every other key; `open` says that there may be such keys. `spare`: it is what such a key has if it is
+    looked up, but all that there are may be among the known ones. `cell` is the identity of a container that can
     be changed in place: the environment's heap holds what it has become since (`environment.refreshed`).
     """
 
     entries: tuple[tuple[Any, Value], ...]
     default: Value = Unknown()
     open: bool = False
+    spare: bool = False
     cell: Key | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -172,7 +174,8 @@ class Entries:
 
     def values(self) -> list[Value]:
         """All that it may hold."""
-        return [*(present(value) for _, value in self.entries), *((self.default,) if self.open else ())]
+        others = UNKNOWN if self.spare else self.default
+        return [*(present(value) for _, value in self.entries), *((others,) if self.open else ())]
 
 
 @dataclass(frozen=True, slots=True)
@@ -565,7 +568,13 @@ def _join_entries(guard: Formula | None, then: Entries, otherwise: Entries) -> E
         default = join(guard, then.default, otherwise.default)
     else:
         default = then.default if then.open else otherwise.default
-    return Entries(tuple(entries), default, then.open or otherwise.open, _same_cell(then, otherwise))
+    return Entries(
+        tuple(entries),
+        default,
+        then.open or otherwise.open,
+        then.spare or otherwise.spare,
+        _same_cell(then, otherwise),
+    )
 
 
 def _is_number(value: Literal) -> bool:

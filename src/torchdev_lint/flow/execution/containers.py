@@ -13,7 +13,7 @@ from torchdev_lint.flow.calling import choices, registries
 from torchdev_lint.flow.calling.callsites import CallSite
 from torchdev_lint.flow.domain.conditions import Atom
 from torchdev_lint.flow.domain.immutable import replace
-from torchdev_lint.flow.domain.lattice import Cpu
+from torchdev_lint.flow.domain.lattice import UNKNOWN_DEVICE, Cpu
 from torchdev_lint.flow.domain.values import (
     NONE,
     UNKNOWN,
@@ -42,6 +42,8 @@ from torchdev_lint.flow.execution.patterns import change
 from torchdev_lint.flow.instances import dict_classes, list_classes
 from torchdev_lint.flow.mistakes import literals
 from torchdev_lint.flow.syntax.trees import says_device
+
+DICT_METHODS = frozenset(dir(dict))
 
 MAX_ITEMS = 32
 """Lists with more items than this are known by what their items have in common."""
@@ -76,6 +78,11 @@ def call_container_method(frame: Frame, receiver: Value, name: str, site: CallSi
     match receiver:
         case Items() | Many():
             return _list_method(frame, receiver, name, site)
+        case Entries(spare=True) if name not in DICT_METHODS:
+            # no dict: a tokenizer's BatchEncoding and a graph move all that they have
+            from torchdev_lint.flow.torch_calls import tensors
+
+            return tensors.call_method(frame, Tensor(UNKNOWN_DEVICE, mapping=True), name, site)
         case Entries():
             return _dict_method(frame, receiver, name, site)
         case Literal(value=str(text)):

@@ -30,6 +30,7 @@ from torchdev_lint.flow.domain.values import (
     join,
 )
 from torchdev_lint.flow.execution import mixed_lists
+from torchdev_lint.flow.execution.identities import with_cell
 from torchdev_lint.flow.instances import computed_attributes, dict_classes, list_classes, special_methods
 from torchdev_lint.flow.instances.objects import (
     as_tuple,
@@ -98,7 +99,9 @@ def _assign_attribute(frame: Frame, receiver: cst.BaseExpression, name: str, val
         case Tensor() if name == "data" and isinstance(value, Tensor):
             assign(frame, receiver, replace(holder, device=value.device))
         case Tensor(batch=True) | Tensor(mapping=True):
-            assign(frame, receiver, UNKNOWN)
+            assign(frame, receiver, _batch_with(frame, receiver, holder, name, value))
+        case Entries(spare=True):
+            change(frame, holder, holder.updated(name, value), receiver)
         case Object() if (setter := _setter(frame, holder, name)) is not None:
             _run_setter(frame, setter, receiver, value)
         case Object() if computed_attributes.set_by_class(frame, holder, name, value):
@@ -356,14 +359,23 @@ def _assign_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
             if under is not None and isinstance(value, Tensor):
                 kept[under] = value
             frame.set_state(container, replace(state, attributes=kept))
+        case Tensor() if isinstance(key, Literal) and isinstance(key.value, str):
+            assign(frame, target.value, _batch_with(frame, target, container, key.value, value))
         case Tensor(batch=True) | Tensor(mapping=True):
             assign(frame, target.value, UNKNOWN)
-        case Tensor() if isinstance(key, Literal) and isinstance(key.value, str):
-            assign(frame, target.value, UNKNOWN)  # what a batch holds under a name may be a dict itself
         case Tensor():
             _assign_part(frame, target, container, value)
         case _:
             pass
+
+
+def _batch_with(frame: Frame, target: cst.CSTNode, batch: Tensor, key: str, value: Value) -> Value:
+    """A batch that has something under a name, `batch["x"] = batch["x"].to(device)`: a dict, whose other names are where it was."""
+    if isinstance(value, Tensor) and value.device == batch.device:
+        return batch
+    others = Tensor(batch.device, guess=batch.guess)
+    held = Entries(((key, value),), others, open=True, spare=True)
+    return with_cell(frame, target, held)
 
 
 def _assign_item_of_each(

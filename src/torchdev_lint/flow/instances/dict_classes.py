@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from torchdev_lint.flow.activation.frame import Frame
 from torchdev_lint.flow.domain.environment import refreshed
+from torchdev_lint.flow.domain.immutable import replace
 from torchdev_lint.flow.domain.values import UNKNOWN, Api, Entries, Object, Value, each_of
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def begin(frame: Frame, thing: Object, entries: Entries) -> None:
         alias = state.model.class_attribute("__setattr__")
         if alias != UNKNOWN and not (isinstance(alias, Api) and alias.path.startswith("builtins.dict.")):
             entries = entries.opened(UNKNOWN)  # setting an attribute may well set an item
-        kept = Entries(entries.entries, entries.default, entries.open, cell=("cell", thing.key, frame.salt))
+        kept = replace(entries, cell=("cell", thing.key, frame.salt))
         assert kept.cell is not None
         frame.env.heap.pop(kept.cell, None)
         frame.set_state(thing, state.with_attribute(name, kept))

@@ -52,6 +52,7 @@ from torchdev_lint.flow.domain.values import (
     if_not_none,
     join,
     join_all,
+    present,
     somewhere,
     unknown_tensor,
     without_cell,
@@ -133,6 +134,10 @@ def get_attribute(frame: Frame, receiver: Value, name: str, node: cst.CSTNode) -
             )
         case Literal() if name == "value":
             return receiver  # of a member of an enumeration that is a string or a number, too
+        case Entries(entries=entries, spare=True) if name in dict(entries):
+            return present(receiver.get(name))
+        case Entries(default=default, spare=True) if not hasattr(dict, name):
+            return get_attribute(frame, default, name, node)
         case Items() | Many() | Entries() | Literal() | Super() | Function():
             return Method(receiver, name)
         case _:

@@ -36,7 +36,7 @@ def check(frame: Frame, site: CallSite, argument: Argument, name: str) -> None:
     found = conflict(CPU, device, frame.env.path)
     if found is None or found.level == Level.NO:
         return
-    if found.level == Level.POSSIBLE and not (name == "lengths" and _is_computed(argument, device)):
+    if found.level == Level.POSSIBLE and not (name == "lengths" and _is_computed(frame, argument, device)):
         return  # the caller may well have left it on the CPU
     place = operands.place_of(frame, argument.node, argument.value)
     frame.analysis.publish(
@@ -77,7 +77,7 @@ def _device(frame: Frame, value: Value) -> Device | None:
             return None
 
 
-def _is_computed(argument: Argument, device: Device) -> bool:
+def _is_computed(frame: Frame, argument: Argument, device: Device) -> bool:
     """Whether the value was computed from another tensor: from one that a function takes, or from what a module returns.
 
     Lengths that are counted in the very input of a module are where the module is; lengths that are handed in, and what
@@ -98,6 +98,8 @@ def _is_computed(argument: Argument, device: Device) -> bool:
             pass
     match device.key[1]:
         case ("parameter", _, str(name)):
+            if frame.analysis.handed_from_host(device.key[1]):
+                return False
             return model_calls.LENGTHS.search(name) is None and dotted(given) != name
         case ("self", *_):
             return True

@@ -155,7 +155,7 @@ def _batched(frame: Frame, element: Value, origin: Origin) -> Value:
             )
         case Entries(entries=entries):
             held = tuple((name, _batched(frame, entry, origin)) for name, entry in entries)
-            return Entries(held, _batched(frame, element.default, origin), element.open)
+            return replace(element, entries=held, default=_batched(frame, element.default, origin), cell=None)
         case Literal(value=int() | float()):
             return Tensor(Cpu(origin), dims=1)
         case Either(guard, then, otherwise):

@@ -294,7 +294,7 @@ def _mark(frame: Frame, value: Value, origin: Origin, *, inside: bool) -> Value:
             return Many(_mark(frame, element, origin, inside=True))
         case Entries(entries=entries, default=default):
             marked = tuple((key, _mark(frame, entry, origin, inside=True)) for key, entry in entries)
-            return Entries(marked, _mark(frame, default, origin, inside=True))
+            return Entries(marked, _mark(frame, default, origin, inside=True), spare=value.spare)
         case Either(guard, then, otherwise):
             return Either(
                 guard,

@@ -131,7 +131,7 @@ def _with_any_dimensions(value: Value, *, batched: bool = False) -> Value:
             return Many(inside(element))
         case Entries(entries=entries, default=default):
             held = tuple((name, inside(entry)) for name, entry in entries)
-            return Entries(held, inside(default) if value.open else UNKNOWN, value.open)
+            return replace(value, entries=held, default=inside(default) if value.open else UNKNOWN, cell=None)
         case Either(guard, then, otherwise):
             return join(guard, inside(then), inside(otherwise))
         case _:
@@ -146,7 +146,7 @@ def _plain(value: Value) -> Value:
             return Items(tuple(_plain(item) for item in items))
         case Entries(entries=entries, default=default):
             held = tuple((name, _plain(entry)) for name, entry in entries)
-            return Entries(held, _plain(default) if value.open else UNKNOWN, value.open)
+            return replace(value, entries=held, default=_plain(default) if value.open else UNKNOWN, cell=None)
         case _:
             return UNKNOWN
 
