@@ -89,6 +89,19 @@ def main(rows):
 main([[1]])
 """
 
+_COMPARED = """
+import torch
+
+def compare(device, dtype=torch.float):
+    x = torch.randn(4, dtype=dtype, device=device)
+    y = x * x
+    x = x.cuda()
+    return torch.allclose(y, (x * x).cpu())
+
+compare("cpu:0")
+compare("{0}", torch.double)
+"""
+
 CASES: dict[str, tuple[str, Ways]] = {
     "an item of what a tokenizer gives": (
         _TOKENS,
@@ -145,6 +158,32 @@ CASES: dict[str, tuple[str, Ways]] = {
             ("pass", ["TDV004"]),
             ('batch["label"] = batch["label"].to(device)', []),
             ("for key in batch: batch[key] = batch[key].to(device)", []),
+        ],
+    ),
+    "the first device or the CPU, by a number": (
+        """
+        import torch
+
+        def prepare(n_gpu, deterministic=False):
+            if n_gpu == 0:
+                print("on the CPU")
+                {0} = torch.device("cpu")
+            else:
+                if deterministic:
+                    torch.backends.cudnn.deterministic = True
+                device = torch.device("cuda:0")
+            return device
+        """,
+        [
+            ("device", []),
+            ("other", ["TDV002"]),
+        ],
+    ),
+    "a device that the file's own code only ever says is the CPU": (
+        _COMPARED,
+        [
+            ("cpu:0", []),
+            ("cuda:0", ["TDV002", "TDV004"]),
         ],
     ),
     "lengths that the file's own code leaves on the CPU": (

@@ -16,6 +16,7 @@ from torchdev_lint.flow.domain.conditions import Key
 from torchdev_lint.flow.domain.environment import Environment
 from torchdev_lint.flow.domain.lattice import Cpu, Device, Origin
 from torchdev_lint.flow.domain.values import (
+    DeviceValue,
     Function,
     Items,
     Literal,
@@ -325,10 +326,12 @@ class Analysis:
 
 
 def _are_on_host(value: Value) -> bool:
-    """Whether the value is a CPU tensor, or a list of them."""
+    """Whether the value is a CPU tensor, or a list of them, or says that it is the CPU."""
     match value:
-        case Tensor(device=device):
+        case Tensor(device=device) | DeviceValue(device=device):
             return isinstance(device, Cpu)
+        case Literal(value=str(text)):
+            return text.partition(":")[0] == "cpu"
         case Many(element):
             return _are_on_host(element)
         case Items(items):

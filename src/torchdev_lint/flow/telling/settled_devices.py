@@ -7,7 +7,9 @@ import re
 import libcst as cst
 
 from torchdev_lint.flow.activation.frame import Frame
+from torchdev_lint.flow.domain.conditions import Key
 from torchdev_lint.flow.domain.lattice import Leaf, Symbol
+from torchdev_lint.flow.project.callers_elsewhere import owner_of
 from torchdev_lint.flow.project.reach import said
 from torchdev_lint.flow.syntax.trees import last_name, names_cpu, remembered, walk
 from torchdev_lint.torch_api.devices import speaks_of_accelerators
@@ -34,16 +36,27 @@ _ATTRIBUTE = re.compile(r"^[\w.]+\.(\w+)$")
 def is_set_to_host(frame: Frame, leaf: Leaf) -> bool:
     """Whether a device is an attribute that the file sets to the CPU, and to nothing else: `self.export_device = torch.device("cpu")`.
 
+    Or a parameter that the file's own code gives the CPU, and nothing else, of a function that no other file names.
     Or whether it is read from somewhere, and the file has settings as they are written in files of these, `eval = cpu`.
     """
     if not isinstance(leaf, Symbol):
         return False
-    if leaf.key[0] != "parameter" and frame.analysis.says(_SETTING):
+    if leaf.key[0] == "parameter":
+        return frame.analysis.handed_from_host(leaf.key) and frame.analysis.learn(
+            _is_only_here, frame, leaf.key
+        )
+    if frame.analysis.says(_SETTING):
         return True
     if leaf.key[0] != "attr":
         return False
     named = _ATTRIBUTE.match(leaf.text)
     return named is not None and named[1] in _set_to_host(frame.analysis.module)
+
+
+def _is_only_here(frame: Frame, parameter: Key) -> bool:
+    """Whether no other file of the project names the function that has the parameter."""
+    function = owner_of(frame, parameter)
+    return function is not None and not frame.analysis.imports.mentioning(function.name)
 
 
 @remembered(cst.Module)
