@@ -160,6 +160,34 @@ CASES: dict[str, tuple[str, Ways]] = {
             ("for key in batch: batch[key] = batch[key].to(device)", []),
         ],
     ),
+    "a loader of what NumPy has made": (
+        """
+        import numpy as np
+        import torch
+        from torch import nn
+        from torch.utils.data import DataLoader
+        from architectures import encode
+
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+        class Predictor:
+            def fit(self, rows):
+                encoded = []
+                for row in rows:
+                    encoded.append(encode(row))
+                data = {0}
+                self.model = nn.Linear(3, 4)
+                self.model.to(device)
+                for batch in DataLoader(data, batch_size=8, shuffle=True):
+                    self.model(batch["operations"]{1})
+        """,
+        [
+            (("np.array(encoded)", ""), ["TDV001"]),
+            (("np.array(encoded)", ".to(device)"), []),
+            (("np.array(encoded, dtype=object)", ""), []),
+            (("encode(encoded)", ""), []),
+        ],
+    ),
     "the first device or the CPU, by a number": (
         """
         import torch

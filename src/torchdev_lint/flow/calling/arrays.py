@@ -20,6 +20,9 @@ _SAMPLERS = "numpy's samplers"
 _ESTIMATOR = "an estimator"
 
 
+_MADE = "an array that NumPy made"
+
+
 def dimensions(frame: Frame, value: Value) -> int:
     """How many dimensions an array has at least that the program has made, or what is taken from one; 0 where it may be a number."""
     return _of_key(frame, value.key) if isinstance(value, Object) else 0
@@ -28,6 +31,11 @@ def dimensions(frame: Frame, value: Value) -> int:
 def is_array(frame: Frame, thing: Object) -> bool:
     """Whether a thing is an array that the program has made, or comes of one."""
     return truths.is_of_array(frame, thing.key) or _of_key(frame, thing.key) > 0
+
+
+def holds_items(frame: Frame, thing: Object) -> bool:
+    """Whether a thing is an array that a call of NumPy's made, of numbers or of what else is on the host: it refuses other tensors."""
+    return (_MADE, thing.key[1:2]) in frame.analysis.notes or truths.is_of_array(frame, thing.key)
 
 
 def _of_key(frame: Frame, key: Key) -> int:
@@ -136,6 +144,8 @@ def _note_numpy(frame: Frame, name: str, site: CallSite) -> None:
     dtype = site.keyword("dtype")
     if dtype is not None and isinstance(dtype.value, Api) and "object" in dtype.value.path:
         return
+    if name in ("array", "asarray", "stack", "concatenate", "vstack", "hstack"):
+        frame.analysis.notes[_MADE, (id(site.node),)] = True
     given = [one.value for one in site.arguments]
     of_tensors = any(isinstance(one, Tensor) for one in given)
     held = [_dimensions_of_given(frame, one.value) for one in site.positional()]

@@ -7,6 +7,7 @@ import re
 import libcst as cst
 
 from torchdev_lint.flow.activation.frame import Frame
+from torchdev_lint.flow.calling import arrays
 from torchdev_lint.flow.calling.callsites import Argument, CallSite
 from torchdev_lint.flow.domain.immutable import replace
 from torchdev_lint.flow.domain.lattice import (
@@ -115,7 +116,8 @@ def _element(frame: Frame, dataset: Value, site: CallSite, on_host: Tensor) -> V
                 return state.element
             if state.model is not None:
                 return _item(frame, dataset, site, on_host)
-            if not state.api.rpartition(".")[2][:1].isupper() or state.moves_inputs:
+            array = arrays.holds_items(frame, dataset)
+            if not array and (not state.api.rpartition(".")[2][:1].isupper() or state.moves_inputs):
                 return UNKNOWN  # whoever made it may have put it anywhere
             # tensors that nobody has seen are made where all are by default
             return on_host if frame.env.default_device == CPU else UNKNOWN
