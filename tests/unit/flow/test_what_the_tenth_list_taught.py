@@ -188,25 +188,6 @@ CASES: dict[str, tuple[str, Ways]] = {
             (("encode(encoded)", ""), []),
         ],
     ),
-    "the first device or the CPU, by a number": (
-        """
-        import torch
-
-        def prepare(n_gpu, deterministic=False):
-            if n_gpu == 0:
-                print("on the CPU")
-                {0} = torch.device("cpu")
-            else:
-                if deterministic:
-                    torch.backends.cudnn.deterministic = True
-                device = torch.device("cuda:0")
-            return device
-        """,
-        [
-            ("device", []),
-            ("other", ["TDV002"]),
-        ],
-    ),
     "a device that the file's own code only ever says is the CPU": (
         _COMPARED,
         [

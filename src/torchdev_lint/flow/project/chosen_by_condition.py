@@ -24,10 +24,12 @@ def _beside_cpu(module: cst.Module) -> frozenset[int]:
     for node in walk(module):
         match node:
             case cst.IfExp(test=test, body=one, orelse=other):
-                pairs = [(one, other)]
+                pass
             case cst.If(test=test, body=body, orelse=cst.Else(body=orelse)):
                 bound, else_bound = _bound(body), _bound(orelse)
-                pairs = [(value, else_bound[name]) for name, value in bound.items() if name in else_bound]
+                if bound is None or else_bound is None or bound[0] != else_bound[0]:
+                    continue
+                one, other = bound[1], else_bound[1]
             case cst.Call(
                 func=cst.Attribute(value=cst.Dict() as table, attr=cst.Name(value="get")),
                 args=[cst.Arg(value=key), cst.Arg(value=instead)],
@@ -53,10 +55,9 @@ def _beside_cpu(module: cst.Module) -> frozenset[int]:
                 continue
         if _asks_for_accelerator(test):
             continue
-        for one, other in pairs:
-            for device, instead in ((one, other), (other, one)):
-                if names_cpu(instead):
-                    found.update(id(part) for part in walk(device))
+        for device, instead in ((one, other), (other, one)):
+            if names_cpu(instead):
+                found.update(id(part) for part in walk(device))
     return frozenset(found)
 
 
@@ -106,17 +107,17 @@ def _asks_for_accelerator(test: cst.BaseExpression) -> bool:
     return any(isinstance(part, cst.Name) and _ASKS.search(part.value) for part in walk(test))
 
 
-def _bound(body: cst.BaseSuite) -> dict[str, cst.BaseExpression]:
-    """The names that a branch binds, whatever else it does, and what to."""
-    found: dict[str, cst.BaseExpression] = {}
-    for line in body.body:
-        match line:
-            case cst.SimpleStatementLine(
-                body=[cst.Assign(targets=[cst.AssignTarget(target=target)], value=value)]
-            ):
-                name = dotted(target)
-                if name is not None:
-                    found[name] = value
-            case _:
-                pass
-    return found
+def _bound(body: cst.BaseSuite) -> tuple[str, cst.BaseExpression] | None:
+    """The one name that a branch binds, as all that it does, and what to."""
+    match body:
+        case cst.IndentedBlock(
+            body=[
+                cst.SimpleStatementLine(
+                    body=[cst.Assign(targets=[cst.AssignTarget(target=target)], value=value)]
+                )
+            ]
+        ):
+            name = dotted(target)
+            return None if name is None else (name, value)
+        case _:
+            return None
