@@ -225,7 +225,7 @@ class Analysis:
         return self.handed_from_host(key) and not (self.speaks_of_devices and key in self.of_modules)
 
     def handed_from_host(self, key: Key) -> bool:
-        """Whether the file's own code hands over nothing but tensors of the CPU for a parameter, and does so at all."""
+        """Whether the file's own code hands over nothing but tensors of the CPU, or its name, for a parameter, and does so at all."""
         return self.handed.get(key, False)
 
     def blame(self, root: Origin | None, *, certain: bool) -> bool:

@@ -18,8 +18,6 @@ from torchdev_lint.torch_api import factories
 _DIMENSIONS = "array dimensions"
 _SAMPLERS = "numpy's samplers"
 _ESTIMATOR = "an estimator"
-
-
 _MADE = "an array that NumPy made"
 
 
@@ -35,7 +33,8 @@ def is_array(frame: Frame, thing: Object) -> bool:
 
 def holds_items(frame: Frame, thing: Object) -> bool:
     """Whether a thing is an array that a call of NumPy's made, of numbers or of what else is on the host: it refuses other tensors."""
-    return (_MADE, thing.key[1:2]) in frame.analysis.notes or truths.is_of_array(frame, thing.key)
+    made = thing.key[0] == "call" and (_MADE, thing.key[1]) in frame.analysis.notes
+    return made or truths.is_of_array(frame, thing.key)
 
 
 def _of_key(frame: Frame, key: Key) -> int:
@@ -145,7 +144,7 @@ def _note_numpy(frame: Frame, name: str, site: CallSite) -> None:
     if dtype is not None and isinstance(dtype.value, Api) and "object" in dtype.value.path:
         return
     if name in ("array", "asarray", "stack", "concatenate", "vstack", "hstack"):
-        frame.analysis.notes[_MADE, (id(site.node),)] = True
+        frame.analysis.notes[_MADE, id(site.node)] = True
     given = [one.value for one in site.arguments]
     of_tensors = any(isinstance(one, Tensor) for one in given)
     held = [_dimensions_of_given(frame, one.value) for one in site.positional()]

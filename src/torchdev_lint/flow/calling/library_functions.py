@@ -107,9 +107,8 @@ def _mapped(
             return Items(tuple(below(item) for item in items))
         case Many(element):
             return Many(below(element))
-        case Entries(entries=entries, default=default):
-            held = tuple((key, below(entry)) for key, entry in entries)
-            return replace(tree, entries=held, default=below(default) if tree.open else UNKNOWN, cell=None)
+        case Entries():
+            return tree.of_each(below)
         case Tensor() | Literal():
             if tensors_only and not isinstance(tree, Tensor):
                 return tree

@@ -6,7 +6,7 @@ heap, so that aliases see what happens to each other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -171,6 +171,13 @@ class Entries:
         """The same dict with `value` under a key that is not known."""
         merged = value if not self.open else join(None, self.default, value)
         return replace(self, default=merged, open=True)
+
+    def of_each(self, function: Callable[[Value], Value]) -> Entries:
+        """Another dict, of what a function makes of each value; it has no identity yet."""
+        held = tuple((name, function(value)) for name, value in self.entries)
+        return replace(
+            self, entries=held, default=function(self.default) if self.open else UNKNOWN, cell=None
+        )
 
     def values(self) -> list[Value]:
         """All that it may hold."""
@@ -627,9 +634,8 @@ def without_cell(value: Value) -> Value:
             return Items(tuple(without_cell(item) for item in items), kind=value.kind)
         case Many(element):
             return Many(without_cell(element), kind=value.kind)
-        case Entries(entries=entries, default=default):
-            held = tuple((name, without_cell(entry)) for name, entry in entries)
-            return replace(value, entries=held, default=without_cell(default), cell=None)
+        case Entries():
+            return value.of_each(without_cell)
         case _:
             return value
 

@@ -43,8 +43,6 @@ from torchdev_lint.flow.instances import dict_classes, list_classes
 from torchdev_lint.flow.mistakes import literals
 from torchdev_lint.flow.syntax.trees import says_device
 
-DICT_METHODS = frozenset(dir(dict))
-
 MAX_ITEMS = 32
 """Lists with more items than this are known by what their items have in common."""
 
@@ -78,7 +76,7 @@ def call_container_method(frame: Frame, receiver: Value, name: str, site: CallSi
     match receiver:
         case Items() | Many():
             return _list_method(frame, receiver, name, site)
-        case Entries(spare=True) if name not in DICT_METHODS:
+        case Entries(spare=True) if not hasattr(dict, name):
             # no dict: a tokenizer's BatchEncoding and a graph move all that they have
             from torchdev_lint.flow.torch_calls import tensors
 

@@ -155,9 +155,8 @@ def _batched(frame: Frame, element: Value, origin: Origin) -> Value:
             return Items(
                 tuple(number if item == UNKNOWN else _batched(frame, item, origin) for item in items)
             )
-        case Entries(entries=entries):
-            held = tuple((name, _batched(frame, entry, origin)) for name, entry in entries)
-            return replace(element, entries=held, default=_batched(frame, element.default, origin), cell=None)
+        case Entries():
+            return element.of_each(lambda value: _batched(frame, value, origin))
         case Literal(value=int() | float()):
             return Tensor(Cpu(origin), dims=1)
         case Either(guard, then, otherwise):

@@ -129,9 +129,8 @@ def _with_any_dimensions(value: Value, *, batched: bool = False) -> Value:
             return Items(tuple(inside(item) for item in items))
         case Many(element):
             return Many(inside(element))
-        case Entries(entries=entries, default=default):
-            held = tuple((name, inside(entry)) for name, entry in entries)
-            return replace(value, entries=held, default=inside(default) if value.open else UNKNOWN, cell=None)
+        case Entries():
+            return value.of_each(inside)
         case Either(guard, then, otherwise):
             return join(guard, inside(then), inside(otherwise))
         case _:
@@ -144,9 +143,8 @@ def _plain(value: Value) -> Value:
             return replace(value, parameter=False)
         case Items(items):
             return Items(tuple(_plain(item) for item in items))
-        case Entries(entries=entries, default=default):
-            held = tuple((name, _plain(entry)) for name, entry in entries)
-            return replace(value, entries=held, default=_plain(default) if value.open else UNKNOWN, cell=None)
+        case Entries():
+            return value.of_each(_plain)
         case _:
             return UNKNOWN
 
