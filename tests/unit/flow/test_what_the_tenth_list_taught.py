@@ -102,6 +102,34 @@ compare("cpu:0")
 compare("{0}", torch.double)
 """
 
+_HANDED_ON = """
+import torch
+from torch import nn
+from torch.utils.data import DataLoader
+from datasets import load_dataset
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+class Sum(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(3, 3)
+
+    def forward(self, *others, image, **named):
+        y = self.first(image)
+        for other in {0}:
+            y = y + other
+        return y
+
+def train(rows):
+    model = Sum().to(device)
+    for batch in DataLoader(rows):
+        batch["image"] = batch["image"].to(device)
+        model(**batch)
+
+train(load_dataset("digits", split="train").with_format("torch"))
+"""
+
 CASES: dict[str, tuple[str, Ways]] = {
     "an item of what a tokenizer gives": (
         _TOKENS,
@@ -158,6 +186,14 @@ CASES: dict[str, tuple[str, Ways]] = {
             ("pass", ["TDV004"]),
             ('batch["label"] = batch["label"].to(device)', []),
             ("for key in batch: batch[key] = batch[key].to(device)", []),
+        ],
+    ),
+    "a batch that is taken apart": (
+        _HANDED_ON,
+        [
+            ("named.values()", []),  # there may be none
+            ("others", []),  # there are none
+            ('(named["label"],)', ["TDV004"]),
         ],
     ),
     "a loader of what NumPy has made": (

@@ -448,6 +448,8 @@ def _bind(child: Frame, function: Function, site: CallSite) -> dict[str, Value]:
     positional: list[Value] = []
     keywords: dict[str, Value] = {}
     open_ended: Value | None = None
+    more: Value | None = None
+    spare = False
     if function.receiver is not None and "staticmethod" not in function.decorators:
         receiver = function.receiver
         if (
@@ -462,7 +464,7 @@ def _bind(child: Frame, function: Function, site: CallSite) -> dict[str, Value]:
             if isinstance(argument.value, Items):
                 positional += argument.value.items
             else:
-                open_ended = element_of(argument.value)
+                open_ended = more = element_of(argument.value)
                 positional += [open_ended] * _left_for_star(function, site, argument)
         elif argument.star == "**":
             if isinstance(argument.value, Entries):
@@ -474,6 +476,7 @@ def _bind(child: Frame, function: Function, site: CallSite) -> dict[str, Value]:
                 }
                 if argument.value.open:
                     open_ended = argument.value.default
+                spare = spare or argument.value.spare
             elif isinstance(argument.value, Tensor):
                 part = Tensor(argument.value.device)
                 open_ended = retag(part, Origin(argument.node, "argument", origin_frame))
@@ -496,7 +499,7 @@ def _bind(child: Frame, function: Function, site: CallSite) -> dict[str, Value]:
             names[name] = _default(child, function, parameter)
     if type(parameters.star_arg) is cst.Param:
         names[parameters.star_arg.name.value] = (
-            Items(tuple(positional)) if open_ended is None else Many(join_all([*positional, open_ended]))
+            Items(tuple(positional)) if more is None else Many(join_all([*positional, more]))
         )
     for parameter in parameters.kwonly_params:
         name = parameter.name.value
@@ -507,7 +510,7 @@ def _bind(child: Frame, function: Function, site: CallSite) -> dict[str, Value]:
             names[name] = default
     if parameters.star_kwarg is not None:
         names[parameters.star_kwarg.name.value] = Entries(
-            tuple(keywords.items()), open_ended or UNKNOWN, open=open_ended is not None
+            tuple(keywords.items()), open_ended or UNKNOWN, open=open_ended is not None, spare=spare
         )
     return names
 
